@@ -91,14 +91,14 @@ static int find_close(const zkl_lock *lock) {
     return lock->calls.closing ? ZKL_CANCELLED : ZKL_OK;
 }
 
-static int end_acquire(zkl_lock *lock, zkl_grant *grant) {
+static int end_acquire(zkl_lock *lock, zkl_lock_granted *granted) {
     const lock_attempt *attempt = &lock->attempt;
     lock->pending = NULL;
     zkl_lock_look_at_clock(lock);
     int status = attempt->verdict != ZKL_OK ? attempt->verdict : find_close(lock);
     if (status == ZKL_OK) {
         zkl_lock_begin_hold(lock);
-        zkl_lock_fill_grant(lock, grant);
+        zkl_lock_fill_grant(lock, granted);
         return status;
     }
     if (attempt->why != NULL) {
@@ -110,15 +110,15 @@ static int end_acquire(zkl_lock *lock, zkl_grant *grant) {
 
 /* The lock may be lost, released or closed before the callback's turn comes: then this acquire has
  * failed. The grant is filled in now, because the mode may have changed meanwhile. */
-static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_grant *grant) {
+static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_lock_granted *granted) {
     bool is_held = zkl_lock_is_granted(lock) && lock->grant.number == held_grant;
     int status = is_held ? zkl_lock_check_held(lock) : ZKL_LOST;
     if (lock->calls.closing) {
         status = find_close(lock);
     }
     if (status == ZKL_OK) {
-        zkl_lock_fill_grant(lock, grant);
-        grant->waited_ms = 0;
+        zkl_lock_fill_grant(lock, granted);
+        granted->waited_ms = 0;
     } else if (is_held && lock->grant.holds > 1) {
         lock->grant.holds--;
     }
@@ -126,8 +126,8 @@ static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_grant *gra
 }
 
 static int end(zkl_lock_call *call) {
-    return call->again != 0 ? end_acquire_again(call->lock, call->again, &call->grant)
-                            : end_acquire(call->lock, &call->grant);
+    return call->again != 0 ? end_acquire_again(call->lock, call->again, &call->granted)
+                            : end_acquire(call->lock, &call->granted);
 }
 
 /* ---- The two ways to wait ----------------------------------------------------------------- */

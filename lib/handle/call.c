@@ -19,8 +19,7 @@ zkl_lock_call zkl_call_of_thread(zkl_lock *lock, const zkl_lock_call_kind *kind,
                             .function = function,
                             .lock = lock,
                             .owner = { .thread = zkl_thread_number() },
-                            .timeout_ms = timeout_ms,
-                            .grant = ZKL_GRANT_INIT };
+                            .timeout_ms = timeout_ms };
 }
 
 zkl_lock_call zkl_call_of_callback(zkl_lock *lock, const zkl_lock_call_kind *kind,
@@ -107,11 +106,24 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
     return status;
 }
 
+static zkl_grant grant_of(const zkl_lock_granted *granted) {
+    zkl_grant grant = ZKL_GRANT_INIT;
+    grant.token = granted->token;
+    grant.mode = granted->mode;
+    grant.waited_ms = granted->waited_ms;
+    snprintf(grant.node, sizeof(grant.node), "%s", granted->node);
+    return grant;
+}
+
 int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant) {
+    char node[ZKL_NODE_PATH_SIZE] = "";
     ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant, sizeof(*grant)));
+    call->granted.node = grant != NULL ? node : NULL;
+    call->granted.node_size = sizeof(node);
     int status = zkl_call_wait(call, true);
     if (status == ZKL_OK && grant != NULL) {
-        zkl_struct_fill(grant, &call->grant);
+        zkl_grant filled = grant_of(&call->granted);
+        zkl_struct_fill(grant, &filled);
     }
     return status;
 }
@@ -151,16 +163,21 @@ static void set_limit(zkl_lock_call *call) {
     }
 }
 
+static void tell_granted(const zkl_lock_call *call) {
+    bool is_granted = call->status == ZKL_OK;
+    zkl_grant grant = is_granted ? grant_of(&call->granted) : (zkl_grant)ZKL_GRANT_INIT;
+    call->application.acquired(call->arg, call->status, is_granted ? &grant : NULL);
+}
+
 static void tell(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
-    const zkl_grant *grant = call->status == ZKL_OK ? &call->grant : NULL;
     zkl_assert(callback->client->recorder, call->limit.timers == NULL); /* no timer points here */
     zkl_error_set(call->message);
     free(call->message);
     if (call->kind->tell != NULL) {
         call->kind->tell(call);
     } else if (call->kind->obtains_grant) {
-        call->application.acquired(call->arg, call->status, grant);
+        tell_granted(call);
     } else {
         call->application.ended(call->arg, call->status);
     }
@@ -170,9 +187,12 @@ static const zkl_lock_callback_kind callback_kind = { .collect = collect, .tell 
 
 static int make(const zkl_lock_call *given, zkl_lock_call **result) {
     ZKL_TRY(zkl_client_need_callbacks(given->lock->client));
-    zkl_lock_call *call = malloc(sizeof(*call));
+    size_t size = given->kind->obtains_grant ? zkl_lock_node_path_size(given->lock) : 0;
+    zkl_lock_call *call = calloc(1, sizeof(*call) + size);
     ZKL_TRY(zkl_made(call));
     *call = *given;
+    call->granted.node = size > 0 ? (char *)(call + 1) : NULL;
+    call->granted.node_size = size;
     zkl_lock_callback_owe(&call->lock->calls, &call->callback, &callback_kind);
     *result = call;
     return ZKL_OK;

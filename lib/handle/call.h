@@ -52,8 +52,8 @@ struct zkl_lock_call {
     void *arg;
     zkl_lock_call_state state;
     int status;
-    char *message;   /* of a callback, for zkl_error_message; NULL: none */
-    zkl_grant grant; /* if it obtains one */
+    char *message;            /* of a callback, for zkl_error_message; NULL: none */
+    zkl_lock_granted granted; /* if it obtains one */
 };
 
 /** The call that a public function makes. */

@@ -20,7 +20,7 @@ static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
         return ZKL_HANDLE_IN_USE;
     }
     if (lock->grant.mode == into) {
-        zkl_lock_fill_grant(lock, &call->grant);
+        zkl_lock_fill_grant(lock, &call->granted);
         zkl_call_answer(call, ZKL_OK);
         return ZKL_OK;
     }
@@ -124,7 +124,7 @@ static int end_upgrade(zkl_lock_call *call) {
     int status = end_change(call);
     if (status == ZKL_OK) {
         zkl_lock_take_writer(lock);
-        zkl_lock_fill_grant(lock, &call->grant);
+        zkl_lock_fill_grant(lock, &call->granted);
     }
     zkl_lock_dismiss(&lock->change.upgrade);
     return status;

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void zkl_lock_look_at_clock(const zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
@@ -64,14 +65,19 @@ void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]) {
     }
 }
 
-void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
+void zkl_lock_fill_grant(const zkl_lock *lock, zkl_lock_granted *granted) {
     const zkl_request_runner *runner = lock->members[0].runner;
-    grant->token = lock->grant.token;
-    grant->mode = lock->grant.mode;
-    grant->waited_ms = lock->grant.waited_ms;
-    if (runner != NULL) {
-        zkl_request_runner_node_path(runner, grant->node);
+    granted->token = lock->grant.token;
+    granted->mode = lock->grant.mode;
+    granted->waited_ms = lock->grant.waited_ms;
+    if (granted->node != NULL && runner != NULL && runner->request.own.node[0] != '\0') {
+        snprintf(granted->node, granted->node_size, "%s/%s", lock->members[0].path,
+                 runner->request.own.node);
     }
+}
+
+size_t zkl_lock_node_path_size(const zkl_lock *lock) {
+    return strlen(lock->members[0].path) + 1 + ZKL_NODE_NAME_SIZE;
 }
 
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status) {

@@ -116,8 +116,19 @@ bool zkl_lock_has_ended(const zkl_lock *lock);
 
 /** Writes who acquires or holds it, for people to read. */
 void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]);
+/** What a call obtained. */
+typedef struct zkl_lock_granted {
+    int64_t token;
+    int64_t waited_ms;
+    zkl_mode mode;
+    char *node; /* room for its path, which is 0 bytes until it is known; NULL: not asked for */
+    size_t node_size;
+} zkl_lock_granted;
+
 /** Fills in the grant that is held. */
-void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
+void zkl_lock_fill_grant(const zkl_lock *lock, zkl_lock_granted *granted);
+/** The bytes that the path of its node takes, at most. */
+size_t zkl_lock_node_path_size(const zkl_lock *lock);
 /** Logs and counts that an acquire could not begin for the members from `first` on. */
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status);
 

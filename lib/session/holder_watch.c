@@ -72,16 +72,19 @@ static void on_fired(void *arg, bool deleted) {
 
 void zkl_holder_watch_look_behind(zkl_holder_watch *self) {
     self->look_again = false;
-    if (self->sender->options.tells_contended) {
-        self->children = (zkl_watch_waiter){ .arg = self, .fired = on_fired, .listed = on_listed };
+    if (self->children != NULL) {
+        *self->children = (zkl_children_waiter){ .waiter = { .arg = self, .fired = on_fired },
+                                                 .listed = on_listed };
         zkl_watch_table_add_children(&self->sender->session->watches,
-                                     self->sender->options.parent_path, &self->children);
+                                     self->sender->options.parent_path, self->children);
     }
 }
 
 void zkl_holder_watch_look_no_more(zkl_holder_watch *self) {
     self->look_again = false;
-    zkl_watch_table_remove(&self->children);
+    if (self->children != NULL) {
+        zkl_watch_table_remove(&self->children->waiter);
+    }
 }
 
 void zkl_holder_watch_review(zkl_holder_watch *self) {
@@ -89,7 +92,7 @@ void zkl_holder_watch_review(zkl_holder_watch *self) {
         read_data(self);
     }
     if (self->look_again) {
-        zkl_watch_table_remove(&self->children);
+        zkl_holder_watch_look_no_more(self);
         zkl_holder_watch_look_behind(self);
     }
 }

@@ -17,7 +17,7 @@
 
 #include "session/request_sender.h"
 
-/** Embed it. The caller fills the fields up to `own`. */
+/** Embed it. The caller fills the fields up to `own`, and `children`. */
 typedef struct zkl_holder_watch {
     zkl_request_sender *sender; /* of the request */
     /* The GUID of the node by which the holder itself tries to upgrade; "": there is none. */
@@ -27,9 +27,9 @@ typedef struct zkl_holder_watch {
     zkl_sent *reading;    /* the data of the node are being read */
     bool read_failed;     /* and are to be read again */
     bool is_revoke_requested;
-    zkl_watch_waiter children; /* on those of the resource */
-    bool look_again;           /* the last list said nothing, or there was none */
-    bool is_contended;         /* a waiter was found */
+    bool look_again;               /* the last list said nothing, or there was none */
+    bool is_contended;             /* a waiter was found */
+    zkl_children_waiter *children; /* on those of the resource; NULL: the owner does not ask */
 } zkl_holder_watch;
 
 /** Watches its own node: the `armed` of `own` will be called, or already is. */

@@ -13,6 +13,8 @@
  * to half, so that clients that failed together do not come back together. */
 enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS = 7 };
 
+enum { QUEUED_EVENTS_MAX = 8 };
+
 void zkl_request_runner_node_path(const zkl_request_runner *runner, char path[ZKL_NODE_PATH_SIZE]) {
     path[0] = '\0';
     if (runner->request.own.node[0] != '\0') {
@@ -24,9 +26,15 @@ void zkl_request_runner_node_path(const zkl_request_runner *runner, char path[ZK
 
 /* An event that arises while a step is under way waits for its end. It carries
  * no strings, as nothing would keep them. */
+struct event_queue {
+    size_t count, taken;
+    zkl_event list[QUEUED_EVENTS_MAX]; /* around */
+};
+
 static void queue_event(zkl_request_runner *runner, const zkl_event *event) {
-    zkl_assert(runner->session->recorder, runner->queued_count < ZKL_QUEUED_EVENTS_MAX);
-    runner->queued[runner->queued_count++] = *event;
+    struct event_queue *queued = runner->queued;
+    zkl_assert(runner->session->recorder, queued->count - queued->taken < QUEUED_EVENTS_MAX);
+    queued->list[queued->count++ % QUEUED_EVENTS_MAX] = *event;
 }
 
 /* The recipe's lists of actions and of events begin with operations and with their answers. */
@@ -157,8 +165,10 @@ static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed
     zkl_contenders_place place = zkl_request_place(&runner->request);
     zkl_telemetry_queued(zkl_request_facts_of(&runner->sender), node);
     runner->blocker_is_ours = runner->request.wait.next_in_line && is_ours(runner, node);
-    size_t count = zkl_contenders_find_nearest(children, &place, runner->nearest);
-    zkl_watch_set_watch(&runner->watches, runner->nearest, count);
+    zkl_neighbour one;
+    zkl_neighbour *nearest = runner->nearest != NULL ? runner->nearest : &one;
+    size_t count = zkl_contenders_find_nearest(children, &place, nearest);
+    zkl_watch_set_watch(&runner->watches, nearest, count);
 }
 
 static void back_off(zkl_request_runner *runner) {
@@ -186,18 +196,20 @@ static void take_room(zkl_request_runner *runner, unsigned permits) {
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
     runner->others_are_awaited = false;
     runner->sender.granted_ms = zkl_session_now_ms(runner->session);
-    zkl_session_set_timer(runner->session, &runner->hold_limit, max_hold_ms);
+    runner->limit.fire = on_hold_limit;
+    zkl_session_set_timer(runner->session, &runner->limit, max_hold_ms);
 }
 
 void zkl_request_runner_check_hold(zkl_request_runner *runner) {
-    const zkl_timer *limit = &runner->hold_limit;
-    if (limit->timers != NULL && limit->deadline_ms <= zkl_session_now_ms(runner->session)) {
+    const zkl_timer *limit = &runner->limit;
+    if (limit->fire == on_hold_limit && limit->timers != NULL &&
+        limit->deadline_ms <= zkl_session_now_ms(runner->session)) {
         on_hold_limit(runner);
     }
 }
 
 static void tell_decided(zkl_request_runner *runner, int status) {
-    zkl_timer_stop(&runner->deadline);
+    zkl_timer_stop(&runner->limit);
     if (status == ZKL_OK) {
         runner->back_offs = 0;
         /* The holder of a permit watches as few nodes as any other holder. */
@@ -214,7 +226,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
 static void tell_lost(zkl_request_runner *runner, int status) {
     zkl_holder_watch_look_no_more(&runner->holder_watch);
     if (runner->request.stage != ZKL_STAGE_KEPT) {
-        zkl_timer_stop(&runner->hold_limit);
+        zkl_timer_stop(&runner->limit);
     }
     zkl_telemetry_lost(zkl_request_facts_of(&runner->sender), status);
     zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_LOST, status);
@@ -249,9 +261,8 @@ static void free_runner(zkl_request_runner *runner) {
 static void end(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
     zkl_assert(session->recorder, session->runners != NULL);
-    zkl_timer_stop(&runner->deadline);
+    zkl_timer_stop(&runner->limit);
     zkl_timer_stop(&runner->back_off);
-    zkl_timer_stop(&runner->hold_limit);
     zkl_watch_set_remove_all(&runner->watches);
     zkl_holder_watch_remove_own(&runner->holder_watch);
     zkl_holder_watch_look_no_more(&runner->holder_watch);
@@ -348,7 +359,7 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     } else {
         const zkl_request before = runner->request;
         zkl_request_step(&runner->request, event, &actions);
-        zkl_recorder_add_step(recorder, &runner->recorded, zkl_session_now_ms(runner->session),
+        zkl_recorder_add_step(recorder, runner->recorded, zkl_session_now_ms(runner->session),
                               &before, event, &actions);
     }
     zkl_assert(recorder, !actions.overflowed); /* those that had room are in the record */
@@ -359,16 +370,9 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     }
 }
 
-static zkl_event take_queued(zkl_request_runner *runner) {
-    zkl_event event = runner->queued[0];
-    runner->queued_count--;
-    memmove(runner->queued, runner->queued + 1, runner->queued_count * sizeof(zkl_event));
-    return event;
-}
-
 /* What the group does comes last: the runner may be gone then. */
 void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event) {
-    if (runner->stepping) {
+    if (runner->queued != NULL) {
         queue_event(runner, event);
         return;
     }
@@ -377,14 +381,16 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
         /* Before the node's deletion would fire its watch. */
         zkl_holder_watch_look_no_more(&runner->holder_watch);
     }
-    runner->stepping = true;
+    struct event_queue queued;
+    queued.count = queued.taken = 0;
+    runner->queued = &queued;
     step(runner, event);
     take_session_news(runner, event->kind);
-    while (runner->request.stage != ZKL_STAGE_ENDED && runner->queued_count > 0) {
-        zkl_event queued = take_queued(runner);
-        step(runner, &queued);
+    while (runner->request.stage != ZKL_STAGE_ENDED && queued.taken < queued.count) {
+        zkl_event next = queued.list[queued.taken++ % QUEUED_EVENTS_MAX];
+        step(runner, &next);
     }
-    runner->stepping = false;
+    runner->queued = NULL;
     if (runner->request.stage == ZKL_STAGE_ENDED) {
         end(runner);
     } else {
@@ -426,7 +432,8 @@ static void copy_options(zkl_request_runner *runner, const zkl_run_options *opti
 }
 
 static void prepare_watches(zkl_request_runner *runner) {
-    size_t count = zkl_contenders_room(runner->sender.options.request.permits);
+    const zkl_run_options *options = &runner->sender.options;
+    size_t room = zkl_contenders_room(options->request.permits);
     runner->watches = (zkl_watch_set){
         .sender = &runner->sender, .arg = runner, .armed = on_watch_armed, .fired = on_watch_fired
     };
@@ -436,8 +443,13 @@ static void prepare_watches(zkl_request_runner *runner) {
         .arg = runner,
         .own = { .arg = runner, .armed = on_own_watch_armed, .fired = on_own_watch_fired },
     };
-    runner->nearest = zkl_pool_take(&runner->memory, count * sizeof(*runner->nearest));
-    zkl_watch_set_begin(&runner->watches, &runner->memory, count);
+    if (options->tells_contended) {
+        runner->holder_watch.children =
+            zkl_pool_take(&runner->memory, sizeof(*runner->holder_watch.children));
+    }
+    if (room > 1) {
+        runner->nearest = zkl_pool_take(&runner->memory, room * sizeof(*runner->nearest));
+    }
 }
 
 static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {
@@ -447,9 +459,8 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     }
     runner->session = session;
     runner->others_are_awaited = options->group != NULL;
-    runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
+    runner->limit = (zkl_timer){ .fire = on_deadline, .arg = runner };
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
-    runner->hold_limit = (zkl_timer){ .fire = on_hold_limit, .arg = runner };
     runner->list =
         (zkl_list_waiter){ .arg = runner, .listed = on_listed, .must_settle = must_settle };
     want_new_list(runner);
@@ -459,6 +470,9 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->sender.arg = runner;
     runner->sender.granted_ms = -1;
     runner->sender.position = -1;
+    if (session->recorder != NULL) {
+        runner->recorded = zkl_pool_take(&runner->memory, sizeof(*runner->recorded));
+    }
     copy_options(runner, options);
     prepare_watches(runner);
     if (zkl_pool_status(&runner->memory) != ZKL_OK) {
@@ -481,8 +495,10 @@ static void join_session(zkl_request_runner *runner) {
     DL_APPEND(session->runners, runner);
     take_room(runner, runner->request.options.permits);
     zkl_create_group_join(&runner->sender);
-    runner->recorded = (zkl_recorded_request){ .session = session->recorded_number,
-                                               .path = runner->sender.options.parent_path };
+    if (runner->recorded != NULL) {
+        runner->recorded->session = session->recorded_number;
+        runner->recorded->path = runner->sender.options.parent_path;
+    }
 }
 
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
@@ -508,7 +524,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     zkl_request_begin(&runner->request, request, &begun);
     join_session(runner);
     *result = runner;
-    zkl_session_set_timer(session, &runner->deadline, options->timeout_ms);
+    zkl_session_set_timer(session, &runner->limit, options->timeout_ms);
     zkl_liveness_wake(&session->liveness);
     zkl_telemetry_begun(zkl_request_facts_of(&runner->sender));
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });

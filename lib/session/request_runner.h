@@ -15,9 +15,6 @@
 #include "session/request_sender.h"
 #include "session/watch_set.h"
 
-/** Operations that could not be sent are answered from here. */
-#define ZKL_QUEUED_EVENTS_MAX 8
-
 typedef struct zkl_request_runner {
     zkl_pool memory; /* for what is as old as the runner */
     zkl_request request;
@@ -25,19 +22,16 @@ typedef struct zkl_request_runner {
     zkl_request_sender sender;
     zkl_list_waiter list;
     zkl_watch_set watches;  /* on the nodes that it waits for */
-    zkl_neighbour *nearest; /* room to find them */
+    zkl_neighbour *nearest; /* room to find them; NULL: there is one */
     bool blocker_is_ours;   /* the nearest belongs to the same session */
     zkl_holder_watch holder_watch;
     size_t watched_bytes; /* that it may come to need for all of its watches */
-    zkl_timer deadline;
+    zkl_timer limit;      /* of the time that it waits, and then of that for which it holds */
     zkl_timer back_off;
     unsigned back_offs;
-    zkl_timer hold_limit;
     bool others_are_awaited; /* others of its set are: what it holds counts for nothing yet */
-    zkl_recorded_request recorded;
-    zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
-    size_t queued_count;
-    bool stepping;
+    zkl_recorded_request *recorded; /* NULL: nothing is */
+    struct event_queue *queued;     /* what arises in the step under way; NULL: none is */
     struct zkl_request_runner *prev, *next;
 } zkl_request_runner;
 

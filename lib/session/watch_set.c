@@ -1,15 +1,25 @@
 #include "session/watch_set.h"
 
-static void remove_from(zkl_watch_set *set, size_t first) {
-    for (size_t i = 0; i < set->size; i++) {
-        zkl_watch_table_remove(&set->waiters[first + i]);
+#include <stdlib.h>
+
+struct watched_nodes {
+    size_t count;
+    zkl_watch_waiter waiters[];
+};
+
+static void forget(struct watched_nodes *nodes) {
+    for (size_t i = 0; nodes != NULL && i < nodes->count; i++) {
+        zkl_watch_table_remove(&nodes->waiters[i]);
     }
+    free(nodes);
 }
 
 void zkl_watch_set_remove_all(zkl_watch_set *set) {
+    struct watched_nodes *present = set->present;
+    set->present = NULL;
     set->waits = false;
     set->awaited = 0;
-    remove_from(set, set->first);
+    forget(present);
 }
 
 void zkl_watch_set_remove_left(zkl_watch_set *set) {
@@ -49,22 +59,19 @@ static void on_fired(void *arg, bool deleted) {
     }
 }
 
-/* ---- The beginning --------------------------------------------------------------------- */
-
-void zkl_watch_set_begin(zkl_watch_set *set, zkl_pool *memory, size_t size) {
-    set->waiters = zkl_pool_take(memory, 2 * size * sizeof(*set->waiters));
-    set->size = set->waiters != NULL ? size : 0;
-    for (size_t i = 0; i < 2 * set->size; i++) {
-        set->waiters[i] = (zkl_watch_waiter){ .arg = set, .armed = on_armed, .fired = on_fired };
-    }
-}
-
 /* ---- Watching ---------------------------------------------------------------------------- */
 
 /* The old ones go last, so that the watches of those that stay are shared, and stay. */
 void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size_t count) {
-    size_t old = set->first;
-    set->first = set->size - old;
+    struct watched_nodes *old = set->present;
+    struct watched_nodes *nodes = calloc(1, sizeof(*nodes) + count * sizeof(nodes->waiters[0]));
+    if (nodes == NULL) {
+        zkl_watch_set_remove_all(set);
+        set->armed(set->arg, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
+        return;
+    }
+    nodes->count = count;
+    set->present = nodes;
     set->waits = false;
     set->awaited = count;
     set->outcome = ZKL_OUTCOME_OK;
@@ -72,7 +79,8 @@ void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size
     for (size_t i = 0; i < count; i++) {
         char path[ZKL_NODE_PATH_SIZE];
         zkl_request_node_path(set->sender, children[i].text, path);
-        zkl_watch_table_add(&set->sender->session->watches, path, &set->waiters[set->first + i]);
+        nodes->waiters[i] = (zkl_watch_waiter){ .arg = set, .armed = on_armed, .fired = on_fired };
+        zkl_watch_table_add(&set->sender->session->watches, path, &nodes->waiters[i]);
     }
-    remove_from(set, old);
+    forget(old);
 }

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "base/pool.h"
 #include "session/request_sender.h"
 
 /** Embed it. The caller fills the fields up to `fired`. */
@@ -19,20 +18,15 @@ typedef struct zkl_watch_set {
     void (*armed)(void *arg, zkl_outcome outcome, int status);
     /* The first of them since they were armed. */
     void (*fired)(void *arg, bool deleted);
-    zkl_watch_waiter *waiters; /* room for two sets: the present one and the next */
-    size_t size;
-    size_t first;   /* waiter of the present one */
-    size_t awaited; /* replies */
-    bool waits;     /* all are armed, and none has fired */
+    struct watched_nodes *present; /* NULL: none */
+    size_t awaited;                /* replies */
+    bool waits;                    /* all are armed, and none has fired */
     zkl_outcome outcome;
     int status;
 } zkl_watch_set;
 
-/** Takes room for `size` watches, or notes there that memory ran out. */
-void zkl_watch_set_begin(zkl_watch_set *set, zkl_pool *memory, size_t size);
-
-/** Watches these nodes of the resource, 1 to `size` of them, and no others any more. `armed` will
- *  be called, or already is. */
+/** Watches these nodes of the resource, and no others any more. `armed` will be called, or already
+ *  is: without memory NOT_NOW. */
 void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size_t count);
 void zkl_watch_set_remove_all(zkl_watch_set *set);
 /** Those that stayed when one fired; none where a reply is still awaited. */

@@ -21,12 +21,12 @@ struct zkl_watch {
     watch_state state;
     bool was_removing;    /* when it was asked for: the server may have it still */
     zkl_sent *under_way;  /* the exists, or the removal */
-    zkl_list_waiter list; /* or the list */
     int32_t data_version; /* of the node, as the exists said */
     zkl_watch_waiter *waiters;
     UT_hash_handle path_handle;
     UT_hash_handle id_handle;
-    char path[];
+    const char *path;       /* behind all else */
+    zkl_list_waiter list[]; /* of a watch on children: of the list */
 };
 
 /* Its length travels with it. */
@@ -42,8 +42,22 @@ static void forget_and_free(zkl_watch *watch) {
     HASH_DELETE(path_handle, watch->table->by_path[watch->kind], watch);
     HASH_DELETE(id_handle, watch->table->by_id, watch);
     zkl_sent_forget(&watch->under_way);
-    zkl_listings_withdraw(&watch->list);
+    if (watch->kind == ZKL_WATCH_CHILDREN) {
+        zkl_listings_withdraw(watch->list);
+    }
     free(watch);
+}
+
+/* NULL: it waits for news of a node. */
+static zkl_children_waiter *of_children(zkl_watch_waiter *waiter) {
+    return waiter->armed == NULL ? (zkl_children_waiter *)waiter : NULL;
+}
+
+static void leave(zkl_watch_waiter *waiter) {
+    waiter->watch = NULL;
+    if (of_children(waiter) != NULL) {
+        zkl_listings_withdraw(&of_children(waiter)->list);
+    }
 }
 
 /* Takes the waiters off first: what they do next may add them again. */
@@ -51,8 +65,7 @@ static zkl_watch_waiter *detach_all(zkl_watch *watch) {
     zkl_watch_waiter *waiters = watch->waiters;
     watch->waiters = NULL;
     for (zkl_watch_waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
-        waiter->watch = NULL;
-        zkl_listings_withdraw(&waiter->list);
+        leave(waiter);
     }
     return waiters;
 }
@@ -60,8 +73,9 @@ static zkl_watch_waiter *detach_all(zkl_watch *watch) {
 static void tell_armed(zkl_watch_waiter *waiters, zkl_outcome outcome, int status) {
     for (zkl_watch_waiter *waiter = waiters, *next; waiter != NULL; waiter = next) {
         next = waiter->next;
-        if (waiter->listed != NULL) {
-            waiter->listed(waiter->arg, &(zkl_list_answer){ .outcome = outcome, .status = status });
+        const zkl_children_waiter *lists = of_children(waiter);
+        if (lists != NULL) {
+            lists->listed(waiter->arg, &(zkl_list_answer){ .outcome = outcome, .status = status });
         } else {
             waiter->armed(waiter->arg, outcome, status);
         }
@@ -116,11 +130,11 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
 
 static zkl_outcome ask(zkl_watch *watch) {
     if (watch->kind == ZKL_WATCH_CHILDREN) {
-        watch->list = (zkl_list_waiter){ .arg = watch,
-                                         .listed = on_listed,
-                                         .after = zkl_listings_mark(watch->table->listings),
-                                         .watch_id = watch->id };
-        return zkl_listings_ask(watch->table->listings, watch->path, &watch->list);
+        watch->list[0] = (zkl_list_waiter){ .arg = watch,
+                                            .listed = on_listed,
+                                            .after = zkl_listings_mark(watch->table->listings),
+                                            .watch_id = watch->id };
+        return zkl_listings_ask(watch->table->listings, watch->path, watch->list);
     }
     const zkl_operation exists = { .kind = ZKL_OPERATION_WATCH,
                                    .path = watch->path,
@@ -132,15 +146,16 @@ static zkl_outcome ask(zkl_watch *watch) {
 
 static zkl_watch *make_watch(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {
     size_t size = strlen(path) + 1;
-    zkl_watch *watch = calloc(1, sizeof(*watch) + size);
+    size_t before = kind == ZKL_WATCH_CHILDREN ? sizeof(zkl_list_waiter) : 0;
+    zkl_watch *watch = calloc(1, sizeof(*watch) + before + size);
     if (watch == NULL) {
         return NULL;
     }
-    memcpy(watch->path, path, size);
+    watch->path = memcpy((char *)watch->list + before, path, size);
     watch->table = table;
     watch->kind = kind;
     watch->id = ++table->last_id;
-    HASH_ADD(path_handle, table->by_path[kind], path, (unsigned)(size - 1), watch);
+    HASH_ADD_KEYPTR(path_handle, table->by_path[kind], watch->path, (unsigned)(size - 1), watch);
     if (watch->path_handle.tbl != NULL) { /* else uthash is out of memory */
         HASH_ADD(id_handle, table->by_id, id, sizeof(watch->id), watch);
         if (watch->id_handle.tbl != NULL) {
@@ -195,11 +210,11 @@ void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_wai
 }
 
 static void on_children(void *arg, const zkl_list_answer *answer) {
-    zkl_watch_waiter *waiter = arg;
+    zkl_children_waiter *self = arg;
     if (answer->outcome != ZKL_OUTCOME_OK) {
-        zkl_watch_table_remove(waiter);
+        zkl_watch_table_remove(&self->waiter);
     }
-    waiter->listed(waiter->arg, answer);
+    self->listed(self->waiter.arg, answer);
 }
 
 /* The list is no older than the watch, and was sent after the waiter's reason to look. While an
@@ -207,15 +222,15 @@ static void on_children(void *arg, const zkl_list_answer *answer) {
  * sets the watch again, and the others share its list. (A list that was under way before the event
  * does not serve them.) */
 void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
-                                  zkl_watch_waiter *waiter) {
+                                  zkl_children_waiter *self) {
     uint64_t after = table->telling ? table->event_mark : zkl_listings_mark(table->listings);
-    bool is_added = add(table, path, ZKL_WATCH_CHILDREN, waiter);
-    if (is_added && waiter->watch->list.after > after) {
-        after = waiter->watch->list.after;
+    bool is_added = add(table, path, ZKL_WATCH_CHILDREN, &self->waiter);
+    if (is_added && self->waiter.watch->list[0].after > after) {
+        after = self->waiter.watch->list[0].after;
     }
-    waiter->list = (zkl_list_waiter){ .arg = waiter, .listed = on_children, .after = after };
-    if (!is_added || zkl_listings_ask(table->listings, path, &waiter->list) != ZKL_OUTCOME_OK) {
-        on_children(waiter, &(zkl_list_answer){ .outcome = ZKL_OUTCOME_NOT_NOW });
+    self->list = (zkl_list_waiter){ .arg = self, .listed = on_children, .after = after };
+    if (!is_added || zkl_listings_ask(table->listings, path, &self->list) != ZKL_OUTCOME_OK) {
+        on_children(self, &(zkl_list_answer){ .outcome = ZKL_OUTCOME_NOT_NOW });
     }
 }
 
@@ -228,8 +243,7 @@ void zkl_watch_table_remove(zkl_watch_waiter *waiter) {
     if (watch == NULL) {
         return;
     }
-    waiter->watch = NULL;
-    zkl_listings_withdraw(&waiter->list);
+    leave(waiter);
     DL_DELETE(watch->waiters, waiter);
     if (watch->waiters == NULL && watch->state == WATCH_ARMED) {
         send_removal(watch);

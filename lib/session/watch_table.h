@@ -19,18 +19,23 @@
 
 typedef struct zkl_watch zkl_watch;
 
-/** A waiter; embed it, zeroed. */
+/** A waiter for news of a node; embed it, zeroed. */
 typedef struct zkl_watch_waiter {
     void *arg;
-    /* A watch on a node. OK: it will fire. Else it will not. */
+    /* OK: it will fire. Else it will not. NULL: it is part of a zkl_children_waiter. */
     void (*armed)(void *arg, zkl_outcome outcome, int status);
     void (*fired)(void *arg, bool deleted);
-    /* A watch on children: the list, or why there is none and it will not fire. Else NULL. */
-    void (*listed)(void *arg, const zkl_list_answer *answer);
-    zkl_watch *watch;     /* NULL: it waits for none */
-    zkl_list_waiter list; /* of a watch on children */
+    zkl_watch *watch; /* NULL: it waits for none */
     struct zkl_watch_waiter *prev, *next;
 } zkl_watch_waiter;
+
+/** A waiter for news of a node's children. */
+typedef struct zkl_children_waiter {
+    zkl_watch_waiter waiter; /* first */
+    /* The list, or why there is none and it will not fire. */
+    void (*listed)(void *arg, const zkl_list_answer *answer);
+    zkl_list_waiter list;
+} zkl_children_waiter;
 
 /** The caller fills the first two fields. */
 typedef struct zkl_watch_table {
@@ -47,7 +52,7 @@ typedef struct zkl_watch_table {
 void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_waiter *waiter);
 /** On the children of the node: `listed` will be called, or already is. */
 void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
-                                  zkl_watch_waiter *waiter);
+                                  zkl_children_waiter *waiter);
 /** How often the data of the node had been set when the watch was armed; 0 while it is not. */
 int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter);
 /** One that waits for nothing is fine. */

@@ -9,7 +9,6 @@ enum { SIZE = 3 };
 static watch_desk *desk;
 static zkl_request_sender sender;
 static zkl_watch_set set;
-static zkl_pool memory;
 
 static void on_armed(void *arg, zkl_outcome outcome, int status) {
     (void)arg;
@@ -28,12 +27,10 @@ static void begin(void) {
     desk = watch_desk_open();
     sender = (zkl_request_sender){ .session = &desk->session, .options = { .parent_path = "/r" } };
     set = (zkl_watch_set){ .sender = &sender, .armed = on_armed, .fired = on_fired };
-    zkl_watch_set_begin(&set, &memory, SIZE);
 }
 
 static void end(void) {
     zkl_watch_set_remove_all(&set);
-    zkl_pool_free(&memory);
     fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
     desk->fake.heard[0] = '\0';
     watch_desk_close(desk);

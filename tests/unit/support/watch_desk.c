@@ -8,7 +8,7 @@ static const char *outcome_name(zkl_outcome outcome) {
 
 static void react(table_user *self) {
     if (self->leaves) {
-        zkl_watch_table_remove(&self->link);
+        watch_desk_leave(self->desk, self);
     }
     if (self->adds != NULL) {
         const char *path = self->adds;
@@ -75,18 +75,20 @@ void watch_desk_close(watch_desk *desk) {
 }
 
 void watch_desk_add(watch_desk *desk, table_user *waiter, const char *path) {
-    waiter->link.listed = NULL;
     zkl_watch_table_add(&desk->session.watches, path, &waiter->link);
 }
 
 void watch_desk_add_children(watch_desk *desk, table_user *waiter, const char *path) {
-    waiter->link.listed = on_listed;
-    zkl_watch_table_add_children(&desk->session.watches, path, &waiter->link);
+    waiter->children.waiter.arg = waiter;
+    waiter->children.waiter.fired = on_fired;
+    waiter->children.listed = on_listed;
+    zkl_watch_table_add_children(&desk->session.watches, path, &waiter->children);
 }
 
 void watch_desk_leave(watch_desk *desk, table_user *waiter) {
     (void)desk;
     zkl_watch_table_remove(&waiter->link);
+    zkl_watch_table_remove(&waiter->children.waiter);
 }
 
 void watch_desk_arm(watch_desk *desk, table_user *waiter, const char *path) {

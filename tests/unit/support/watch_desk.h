@@ -13,6 +13,7 @@
 
 typedef struct table_user {
     zkl_watch_waiter link;
+    zkl_children_waiter children;
     struct watch_desk *desk;
     const char *name;
     const char *adds;      /* a path to wait for as soon as the next news comes */
