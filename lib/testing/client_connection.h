@@ -97,6 +97,8 @@ zkl_client_delivery *zkl_client_make_delivery(zkl_delivery_kind kind);
 /* To the library, at once or later; never before what was passed on earlier. Takes it. */
 void zkl_client_pass_on(zkl_connection *self, zkl_client_delivery *item);
 void zkl_client_pass_news_on(zkl_connection *self, const zkl_session_news *news);
+/* That there is no connection, if there is none. */
+void zkl_client_tell_if_closed(zkl_connection *self);
 /* Requests that have no answer. */
 size_t zkl_client_count_open(const zkl_connection *self);
 /* So many of these get none any more: the first ones. */

@@ -89,6 +89,15 @@ static void finish(zkl_connection *self, zkl_client_request *request, const zkl_
     zkl_testing_free(request);
 }
 
+/* As connection_libzookeeper.c does: of a connection that is closed because the addresses have
+ * changed there is no news. */
+void zkl_client_tell_if_closed(zkl_connection *self) {
+    if (!self->abandoned && !self->closing && self->state != ZKL_CLIENT_CONNECTED) {
+        self->listener.session(self->listener.arg,
+                               &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
+    }
+}
+
 static void deliver_news(zkl_connection *self, const zkl_session_news *news) {
     static const zkl_delivery_kind kinds[] = {
         [ZKL_SESSION_STATE_CONNECTING] = ZKL_DELIVERY_CONNECTING,
@@ -102,6 +111,9 @@ static void deliver_news(zkl_connection *self, const zkl_session_news *news) {
     zkl_delivery told = delivery_of(self, kinds[news->state]);
     zkl_ensemble_tell_delivered(&told);
     self->listener.session(self->listener.arg, news);
+    if (news->state == ZKL_SESSION_STATE_CONNECTED) {
+        zkl_client_tell_if_closed(self);
+    }
 }
 
 static void deliver_watch(zkl_connection *self, const zkl_client_delivery *item) {

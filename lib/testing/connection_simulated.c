@@ -236,10 +236,7 @@ bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
     }
     let_others_run(self);
     ZKL_WITH_MUTEX(self->mutex);
-    if (!self->abandoned && self->state != ZKL_CLIENT_CONNECTED) {
-        self->listener.session(self->listener.arg,
-                               &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
-    }
+    zkl_client_tell_if_closed(self);
     return true;
 }
 
