@@ -218,7 +218,8 @@ extern "C" {
     X(ZKL_PERMITS_DIFFER, -36, "an earlier request has another number of permits, or none")        \
     /* This machine. */                                                                            \
     X(ZKL_NO_MEMORY, -37, "out of memory")                                                         \
-    X(ZKL_SYSTEM, -38, "the operating system refused a thread, random numbers or a file")
+    X(ZKL_SYSTEM, -38, "the operating system refused a thread, random numbers or a file")          \
+    X(ZKL_UNSUPPORTED, -39, "libzookeeper was built without what is asked for, TLS or SASL")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),
@@ -480,12 +481,53 @@ typedef struct zkl_client_options {
      *  creates them; and of nodes that transactions create. Contenders need the permissions to
      *  create, delete and read there. NULL: ZKL_ACL_OPEN. */
     const char *parent_acl;
+    /**
+     * TLS. A file in PEM with the authorities (CAs) that the servers' certificates must come from;
+     * no others are trusted, those of the system neither. NULL: no TLS. All servers of the host
+     * list must be given with their secure port. The other tls_ options mean nothing without it,
+     * and are refused.
+     *
+     * The files are read by zkl_client_open, and again at each connection, so that they can be
+     * renewed (by a rename) while the client is open; while one of them is missing or wrong, the
+     * client goes on with what it read before. If they are wrong at first:
+     * ZKL_INVALID_ARGUMENT, and zkl_error_message names the file. TLS needs a libzookeeper that was
+     * built with OpenSSL, which those of Debian are not: ZKL_UNSUPPORTED (docs/security.md says how
+     * to get one). Not together with SASL, which libzookeeper has no function for.
+     */
+    const char *tls_ca_file;
+    /** Files in PEM: the certificate of this client, followed by those between it and its
+     *  authority, and its private key. libzookeeper 3.9 requires both, even if the servers ask for
+     *  none. */
+    const char *tls_certificate_file;
+    const char *tls_key_file;
+    /** NULL: the key is not encrypted. Copied, and wiped when the client is closed. */
+    const char *tls_key_password;
+    /** A server's certificate must be for one of these names: host names, and addresses (IPv6 in
+     *  brackets), with commas between them. NULL: for one of the hosts of the host list. "*": any
+     *  certificate of the authorities will do, those of other machines too. */
+    const char *tls_server_names;
+    /** SASL: the mechanism, for example "DIGEST-MD5" (Cyrus SASL chooses if there are several,
+     *  with spaces between them). NULL: no login. The other sasl_ options mean nothing without it,
+     *  and are refused. If the servers refuse the login the client is at an end: ZKL_AUTH_FAILED.
+     *  It needs a libzookeeper that was built with Cyrus SASL: ZKL_UNSUPPORTED. */
+    const char *sasl_mechanism;
+    const char *sasl_user;
+    /** Copied, and wiped when the client is closed. At most ZKL_SECRET_MAX bytes. */
+    const char *sasl_password;
+    /** In place of sasl_password: a file whose first line is the password, read at each login. */
+    const char *sasl_password_file;
+    /** What the servers call themselves. NULL: "zookeeper". */
+    const char *sasl_service;
+    /** NULL: "zk-sasl-md5", which ZooKeeper's servers want for DIGEST-MD5. For Kerberos (GSSAPI,
+     *  not tested) the host name of the servers. */
+    const char *sasl_host;
 } zkl_client_options;
 
 #define ZKL_CLIENT_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(zkl_client_options), 10000, 15000, "/locks", NULL, NULL, NULL, ZKL_LOG_INFO, 0,     \
-            1024, NULL, ZKL_DISPATCH_THREAD, 0, 0, 0, NULL, NULL, NULL, NULL, NULL                 \
+            1024, NULL, ZKL_DISPATCH_THREAD, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL,    \
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                   \
     }
 
 /**
@@ -500,8 +542,9 @@ typedef struct zkl_client_options {
  *
  * Blocks for at most connect_timeout_ms (and name resolution). Returns ZKL_OK,
  * ZKL_DISCONNECTED (no session in time, or no host could be resolved; zkl_error_message says why
- * the latest attempt failed), ZKL_AUTH_FAILED or ZKL_LEASE_IMPOSSIBLE (the servers granted no more
- * than about three and a half ticks). On any status but ZKL_OK nothing is left running.
+ * the latest attempt failed), ZKL_AUTH_FAILED (zkl_error_message says what they refused),
+ * ZKL_LEASE_IMPOSSIBLE (the servers granted no more than about three and a half ticks) or
+ * ZKL_UNSUPPORTED. On any status but ZKL_OK nothing is left running.
  */
 ZKL_CHECKED_API int zkl_client_open(const char *hosts, const zkl_client_options *options,
                                     zkl_client **client);

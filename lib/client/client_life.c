@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "base/validation.h"
 #include "client/client.h"
+#include "client/secure_options.h"
 #include "session/explanation.h"
 #include "session/request_runner.h"
 
@@ -44,6 +45,7 @@ static int check_options(const zkl_client_options *options) {
     ZKL_TRY(zkl_validate_text("label", options->label, ZKL_LABEL_MAX));
     ZKL_TRY(zkl_acl_validate("node_acl", options->node_acl));
     ZKL_TRY(zkl_acl_validate("parent_acl", options->parent_acl));
+    ZKL_TRY(zkl_secure_options_check(options));
     return options->record_directory != NULL
                ? zkl_validate_file_name("record_directory", options->record_directory)
                : ZKL_OK;
@@ -68,6 +70,10 @@ static int copy_strings(zkl_client *client, const char *hosts, size_t servers_le
     client->options.parent_acl = zkl_pool_copy_text(pool, client->options.parent_acl);
     client->servers = strndup(hosts, servers_length);
     ZKL_TRY(zkl_made(client->servers));
+    zkl_secure_options_copy(&client->options, pool);
+    if (client->options.tls_server_names == NULL) {
+        client->options.tls_server_names = client->servers;
+    }
     return zkl_pool_status(pool);
 }
 
@@ -201,6 +207,7 @@ static void shut_down(zkl_client *client) {
     client->log = NULL;
     zkl_sessions_free(client);
     zkl_credentials_wipe(&client->credentials);
+    zkl_secure_options_wipe(&client->options);
 }
 
 static int end(zkl_client *client, int64_t timeout_ms) {
@@ -284,6 +291,7 @@ static int await_first_session(zkl_client *client, const char *hosts) {
 static int start(zkl_client *client, const char *hosts, size_t servers_length, const char *chroot) {
     ZKL_TRY(copy_strings(client, hosts, servers_length, chroot));
     ZKL_TRY(zkl_credentials_take(&client->credentials, &client->pool, &client->options));
+    ZKL_TRY(zkl_connection_check(&client->options));
     ZKL_TRY(open_parts(client));
     ZKL_TRY(zkl_sessions_start(client));
     return await_first_session(client, hosts);
@@ -318,6 +326,9 @@ static int change_servers(zkl_client *client, char *servers) {
     if (client->closed) {
         free(servers);
         return ZKL_CLOSED;
+    }
+    if (client->options.tls_server_names == client->servers) {
+        client->options.tls_server_names = servers;
     }
     free(client->servers);
     client->servers = servers;

@@ -22,6 +22,9 @@
  * more often than that, and that often while connected. */
 enum { RETRY_PAUSE_MS = 1000, LOOK_UP_CONNECTED_MS = 60000 };
 
+/* How often to look for what libzookeeper does not tell, while it is not connected. */
+enum { LOOK_MS = 250 };
+
 /* How long a credential may take that the servers do not answer to. */
 enum { CREDENTIAL_MS = 10000 };
 
@@ -230,8 +233,10 @@ static void try_others(zkl_client_session *self) {
     bool is_at_stake = self->session.established;
     self->waits++;
     pthread_mutex_unlock(&self->client->mutex);
-    if (is_at_stake) { /* a server that is slow to make a session is left alone */
+    if (is_at_stake || zkl_connection_hangs(self->connection)) {
         leave_silent_server(self);
+    } else { /* a server that is slow to make a session is left alone */
+        hand_over(self);
     }
     if (zkl_clock_ms() - self->looked_up_ms >= RETRY_PAUSE_MS) {
         (void)look_up(self);
@@ -242,6 +247,19 @@ static void try_others(zkl_client_session *self) {
         hand_over(self);
         pthread_mutex_lock(&self->client->mutex);
     }
+}
+
+/* As zkl_condition_wait; and looks for a refused login, of which no news comes. */
+static bool wait_and_look(zkl_client_session *self, int64_t deadline_ms) {
+    int64_t next_ms = zkl_deadline(LOOK_MS);
+    if (zkl_condition_wait(&self->changed, &self->client->mutex,
+                           deadline_ms < next_ms ? deadline_ms : next_ms)) {
+        return true;
+    }
+    pthread_mutex_unlock(&self->client->mutex);
+    zkl_connection_look(self->connection);
+    pthread_mutex_lock(&self->client->mutex);
+    return zkl_clock_ms() < deadline_ms;
 }
 
 /* At first with all addresses that were found last. */
@@ -257,7 +275,7 @@ static void wait_for_connection(zkl_client_session *self) {
     while (in_time && !self->client->stopping && !self->is_over && !self->session.connected &&
            !self->session.auth_failed && !self->awaits_credential && !self->has_new_hosts &&
            introduces == !self->is_introduced) {
-        in_time = zkl_condition_wait(&self->changed, &self->client->mutex, deadline_ms);
+        in_time = wait_and_look(self, deadline_ms);
     }
     if (!in_time && introduces) {
         self->is_over = true; /* pings are answered, or the connection would have been given up */
@@ -337,6 +355,7 @@ static zkl_client_session *make_session(zkl_client *client) {
         return NULL;
     }
     zkl_listener listener = { .arg = self,
+                              .options = &client->options,
                               .session = on_session_news,
                               .watch_fired = on_watch_fired,
                               .answered = on_answered,

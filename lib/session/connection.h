@@ -11,13 +11,17 @@
 
 typedef struct zkl_connection zkl_connection;
 
+/** Whether a connection with the options' TLS or SASL can be had: ZKL_OK; ZKL_UNSUPPORTED or
+ *  ZKL_INVALID_ARGUMENT with a message, ZKL_NO_MEMORY or ZKL_SYSTEM. */
+int zkl_connection_check(const zkl_client_options *options);
+
 /** `mutex` is the client's: it is taken for everything that is delivered. NULL: out of memory. */
 zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener);
 zkl_operations *zkl_connection_operations(zkl_connection *self);
 
 /** Begins to connect a new session to "address:port,...". It is CONNECTED when the servers have
  *  accepted all credentials; each later connection of the session shows them again at once. Call it
- *  without the mutex. ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. */
+ *  without the mutex. ZKL_OK, or as zkl_connection_check. */
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms);
 
 /** Gives the servers the next credential; when there is none left the session is CONNECTED. Call it
@@ -34,6 +38,14 @@ void zkl_connection_abandon(zkl_connection *self);
  *  where there are more of them than before. On the thread that connects and disconnects, without
  *  the mutex. */
 bool zkl_connection_set_servers(zkl_connection *self, const char *addresses);
+
+/** Tells the listener what libzookeeper tells nobody: that a login was refused. To be called again
+ *  and again while not connected, without the mutex. */
+void zkl_connection_look(zkl_connection *self);
+
+/** Whether it waits for a server that does not finish a handshake of TLS, and would do so for ever.
+ *  On the thread that connects and disconnects. */
+bool zkl_connection_hangs(const zkl_connection *self);
 
 /** Whether every request has been answered. With the mutex held. */
 bool zkl_connection_is_idle(const zkl_connection *self);

@@ -18,6 +18,7 @@
 #include "base/threads.h"
 #include "session/failures.h"
 #include "session/return_codes.h"
+#include "session/way.h"
 #include "telemetry/log.h"
 
 /* A request on its way. libzookeeper forgets some completions when a handle is
@@ -43,6 +44,7 @@ struct zkl_connection {
     zkl_operations operations; /* first: the table's functions get a pointer to it */
     pthread_mutex_t *mutex;
     zkl_listener listener;
+    zkl_way way;
     zhandle_t *handle;
     char *addresses; /* NULL: none yet */
     bool abandoned;
@@ -50,7 +52,8 @@ struct zkl_connection {
     size_t accepted; /* credentials, by the servers of this handle */
     bool introduced; /* all are: from now on libzookeeper repeats them at each connection */
     char scheme[ZKL_SCHEME_MAX + 1]; /* of the one that was given last */
-    bool refused;                    /* that one */
+    const char *why;                 /* the servers refused this client; NULL: no more is known */
+    bool refused;                    /* that credential */
 };
 
 static zkl_connection *of(zkl_operations *operations) {
@@ -93,11 +96,20 @@ static void free_pending(pending *request) {
 }
 
 /* libzookeeper would come back, and hear the same, for ever. */
-static void give_up_unauthenticated(zkl_connection *self) {
+static void give_up(zkl_connection *self, zkl_session_state state, const char *why) {
     if (!self->abandoned) {
         self->abandoned = true;
-        self->listener.session(self->listener.arg,
-                               &(zkl_session_news){ .state = ZKL_SESSION_STATE_AUTH_FAILED });
+        self->why = why;
+        self->listener.session(self->listener.arg, &(zkl_session_news){ .state = state });
+    }
+}
+
+/* What libzookeeper gives no event for. */
+static void look(zkl_connection *self) {
+    const char *why = NULL;
+    zkl_session_state state = zkl_way_look(&self->way, self->handle, &why);
+    if (state != ZKL_SESSION_STATE_CONNECTING) {
+        give_up(self, state, why);
     }
 }
 
@@ -107,7 +119,9 @@ static void answer(const void *data, const zkl_reply *reply) {
     pthread_mutex_lock(self->mutex);
     DL_DELETE(self->pending, request);
     if (reply->status == ZKL_AUTH_FAILED) {
-        give_up_unauthenticated(self);
+        give_up(self, ZKL_SESSION_STATE_AUTH_FAILED,
+                "the servers require an authentication that this client has not shown "
+                "(sessionRequireClientSASLAuth, or enforce.auth)");
     }
     request->done(request->arg, reply);
     self->listener.answered(self->listener.arg);
@@ -429,6 +443,10 @@ bool zkl_connection_introduce(zkl_connection *self) {
 
 static void tell_session(zkl_connection *self, const zkl_session_news *news) {
     bool connected = news->state == ZKL_SESSION_STATE_CONNECTED;
+    look(self);
+    if (self->abandoned) {
+        return;
+    }
     if (connected && !self->introduced) {
         self->listener.awaits_credential(self->listener.arg);
         return;
@@ -472,6 +490,8 @@ static void describe_failure(zkl_operations *operations, char *text, size_t size
     const zkl_connection *self = of(operations);
     if (self->refused) {
         snprintf(text, size, "the servers refused the credential of the scheme %s", self->scheme);
+    } else if (self->why != NULL) {
+        snprintf(text, size, "%s", self->why);
     } else {
         zkl_failures_find(self->addresses != NULL ? self->addresses : "", text, size);
     }
@@ -492,6 +512,7 @@ zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *
         self->operations.table = &table;
         self->mutex = mutex;
         self->listener = *listener;
+        self->way = (zkl_way){ .options = listener->options, .mutex = mutex };
     }
     return self;
 }
@@ -521,38 +542,25 @@ static void keep_addresses(zkl_connection *self, const char *addresses) {
     self->addresses = kept;
 }
 
-/* After a failure libzookeeper skips an address (ZOOKEEPER-2466): of an even number it tries one
- * half for ever, without a pause. And it takes a list that contains all of the last one for the
- * same if it is as long. So all but the last are given twice: that number is odd, and grows with
- * that of the addresses. NULL: out of memory. */
-static char *give_twice(const char *addresses) {
-    const char *comma = strrchr(addresses, ',');
-    char *given = NULL;
-    if (comma == NULL) {
-        return strdup(addresses);
-    }
-    return asprintf(&given, "%s,%.*s", addresses, (int)(comma - addresses), addresses) > 0 ? given
-                                                                                           : NULL;
+int zkl_connection_check(const zkl_client_options *options) {
+    return zkl_way_check(options);
 }
 
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
-    char *given = give_twice(addresses);
-    ZKL_TRY(zkl_made(given));
+    const zkl_way_call call = { .addresses = addresses,
+                                .watcher = on_session,
+                                .timeout_ms = timeout_ms,
+                                .context = self,
+                                .log = take_line };
+    ZKL_TRY(zkl_way_prepare(&self->way));
     zkl_failures_forget(addresses);
     self->accepted = 0;
     self->introduced = self->listener.next_credential == NULL;
     keep_addresses(self, addresses);
     ZKL_WITH_MUTEX(self->mutex); /* the handle's first events wait until it is known */
     self->abandoned = false;
-    self->handle = zookeeper_init2(given, on_session, timeout_ms, NULL, self, 0, take_line);
-    int error = errno;
-    free(given);
-    if (self->handle == NULL) {
-        return error == ENOMEM ? ZKL_NO_MEMORY : ZKL_SYSTEM;
-    }
-    /* Else it would go through the list again in every loop of its I/O thread. */
-    (void)zoo_set_servers_resolution_delay(self->handle, -1);
-    return ZKL_OK;
+    self->why = NULL;
+    return zkl_way_open(&self->way, &call, &self->handle);
 }
 
 static void ignore(void *arg, const zkl_reply *reply) {
@@ -571,16 +579,13 @@ static void connect_now(zkl_connection *self) {
 
 bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
     zhandle_t *handle = self->handle; /* no other thread changes it */
-    char *given = handle != NULL ? give_twice(addresses) : NULL;
-    if (given == NULL) {
+    if (handle == NULL) {
         return false;
     }
     keep_addresses(self, addresses);
     bool was_connected = zoo_state(handle) == ZOO_CONNECTED_STATE;
-    (void)zoo_set_servers(handle, given);
-    free(given);
+    bool closed = zkl_way_set_servers(&self->way, handle, addresses);
     ZKL_WITH_MUTEX(self->mutex);
-    bool closed = zoo_state(handle) == ZOO_NOTCONNECTED_STATE;
     if (closed || was_connected) {
         tell_if_closed(self);
     }
@@ -588,6 +593,17 @@ bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
         connect_now(self);
     }
     return closed;
+}
+
+void zkl_connection_look(zkl_connection *self) {
+    ZKL_WITH_MUTEX(self->mutex);
+    if (self->handle != NULL) {
+        look(self);
+    }
+}
+
+bool zkl_connection_hangs(const zkl_connection *self) {
+    return self->handle != NULL && zkl_way_hangs(&self->way, self->handle);
 }
 
 /* No thread of libzookeeper is left, and nothing is sent any more. */
@@ -605,12 +621,13 @@ void zkl_connection_close(zkl_connection *self) {
     self->handle = NULL;
     pthread_mutex_unlock(self->mutex);
     if (handle != NULL) {
-        (void)zookeeper_close(handle);
+        zkl_way_close(&self->way, handle);
         answer_forgotten(self);
     }
 }
 
 void zkl_connection_free(zkl_connection *self) {
+    zkl_way_free(&self->way);
     free(self->addresses);
     free(self);
 }

@@ -89,6 +89,11 @@ void zkl_failures_take_line(const char *line) {
     }
 }
 
+void zkl_failures_note(const char *address, const char *why) {
+    ZKL_WITH_MUTEX(&zkl_process_mutex);
+    note(place_of(address), true, why);
+}
+
 /* ---- Addresses -------------------------------------------------------------------- */
 
 static bool is_one_of(const char *addresses, const char *address) {

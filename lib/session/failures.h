@@ -9,6 +9,9 @@
 /** Takes any line of libzookeeper's log, on any thread; most tell of no failure. */
 void zkl_failures_take_line(const char *line);
 
+/** A reason that is better than what the log says of it, before or after. */
+void zkl_failures_note(const char *address, const char *why);
+
 /** The latest failure of one of "address:port,...", as "127.0.0.1:2181: Connection refused"; empty
  *  where none is known. */
 void zkl_failures_find(const char *addresses, char *text, size_t size);

@@ -186,6 +186,21 @@ static const zkl_operations_table table = {
     .describe_failure = describe_failure,
 };
 
+/* Simulated servers have neither TLS nor SASL: testing.h. */
+int zkl_connection_check(const zkl_client_options *options) {
+    (void)options;
+    return ZKL_OK;
+}
+
+void zkl_connection_look(zkl_connection *self) {
+    (void)self;
+}
+
+bool zkl_connection_hangs(const zkl_connection *self) {
+    (void)self;
+    return false;
+}
+
 zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener) {
     zkl_connection *self = zkl_testing_allocate(sizeof(*self));
     self->operations.table = &table;

@@ -50,6 +50,7 @@ static const struct {
     { ZKL_PERMITS_DIFFER, -36 },
     { ZKL_NO_MEMORY, -37 },
     { ZKL_SYSTEM, -38 },
+    { ZKL_UNSUPPORTED, -39 },
 };
 
 static const int all[] = {

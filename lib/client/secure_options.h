@@ -1,0 +1,12 @@
+/* The options of a client for TLS and SASL. */
+#pragma once
+
+#include "base/pool.h"
+#include "zklock/zklock.h"
+
+/** Whether they go together. ZKL_OK, or ZKL_INVALID_ARGUMENT. */
+int zkl_secure_options_check(const zkl_client_options *options);
+/** Replaces the strings by copies. */
+void zkl_secure_options_copy(zkl_client_options *options, zkl_pool *pool);
+/** Overwrites the copies of passwords. */
+void zkl_secure_options_wipe(zkl_client_options *options);

@@ -1,0 +1,117 @@
+#include "session/way.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error_message.h"
+#include "session/sasl.h"
+#include "session/tls.h"
+
+/* Of libzookeeper, which does not export it: before the end of the handshake. */
+enum { TLS_CONNECTING_STATE = 7 };
+
+/* After a failure libzookeeper skips an address (ZOOKEEPER-2466): of an even number it tries one
+ * half for ever, without a pause. And it takes a list that contains all of the last one for the
+ * same if it is as long. So all but the last are given twice: that number is odd, and grows with
+ * that of the addresses. NULL: out of memory. */
+static char *give_twice(const char *addresses) {
+    const char *comma = strrchr(addresses, ',');
+    char *given = NULL;
+    if (comma == NULL) {
+        return strdup(addresses);
+    }
+    return asprintf(&given, "%s,%.*s", addresses, (int)(comma - addresses), addresses) > 0 ? given
+                                                                                           : NULL;
+}
+
+int zkl_way_prepare(zkl_way *self) {
+    if (self->options != NULL && self->options->tls_ca_file != NULL && self->tls == NULL) {
+        return zkl_tls_make(self->options, self->mutex, &self->tls);
+    }
+    if (self->options != NULL && self->options->sasl_mechanism != NULL && self->sasl == NULL) {
+        return zkl_sasl_make(self->options, &self->sasl);
+    }
+    return ZKL_OK;
+}
+
+int zkl_way_check(const zkl_client_options *options) {
+    zkl_way way = { .options = options };
+    int status = zkl_way_prepare(&way);
+    zkl_way_free(&way);
+    return status;
+}
+
+static zhandle_t *open_handle(zkl_way *self, const zkl_way_call *call) {
+    if (self->tls != NULL) {
+        return zkl_tls_open(self->tls, call);
+    }
+    if (self->sasl != NULL) {
+        return zkl_sasl_open(self->sasl, call);
+    }
+    return zookeeper_init2(call->addresses, call->watcher, call->timeout_ms, call->session,
+                           call->context, 0, call->log);
+}
+
+int zkl_way_open(zkl_way *self, const zkl_way_call *wanted, zhandle_t **handle) {
+    zkl_way_call call = *wanted;
+    char *given = give_twice(wanted->addresses);
+    ZKL_TRY(zkl_made(given));
+    call.addresses = given;
+    *handle = open_handle(self, &call);
+    int error = errno;
+    free(given);
+    if (*handle == NULL) {
+        return error == ENOMEM ? ZKL_NO_MEMORY : ZKL_SYSTEM;
+    }
+    /* Else it would go through the list again in every loop of its I/O thread. */
+    (void)zoo_set_servers_resolution_delay(*handle, -1);
+    return ZKL_OK;
+}
+
+bool zkl_way_set_servers(zkl_way *self, zhandle_t *handle, const char *addresses) {
+    char *given = give_twice(addresses);
+    if (given == NULL) {
+        return false;
+    }
+    bool closed = false;
+    if (self->tls != NULL) {
+        closed = zkl_tls_set_servers(self->tls, given);
+    } else {
+        (void)zoo_set_servers(handle, given);
+        closed = zoo_state(handle) == ZOO_NOTCONNECTED_STATE;
+    }
+    free(given);
+    return closed;
+}
+
+bool zkl_way_hangs(const zkl_way *self, zhandle_t *handle) {
+    return self->tls != NULL &&
+           (zoo_state(handle) == TLS_CONNECTING_STATE || zkl_tls_hangs(self->tls));
+}
+
+zkl_session_state zkl_way_look(const zkl_way *self, zhandle_t *handle, const char **why) {
+    if (self->sasl != NULL && zoo_state(handle) == ZOO_AUTH_FAILED_STATE) {
+        *why = "the servers refused the SASL login, or have no SASL";
+        return ZKL_SESSION_STATE_AUTH_FAILED;
+    }
+    if (self->tls != NULL) {
+        *why = "the server's certificate could not be checked: libzookeeper does not use the "
+               "OpenSSL that this library uses";
+        return zkl_tls_look(self->tls);
+    }
+    return ZKL_SESSION_STATE_CONNECTING;
+}
+
+void zkl_way_close(zkl_way *self, zhandle_t *handle) {
+    if (self->tls != NULL) {
+        zkl_tls_closes(self->tls);
+    }
+    (void)zookeeper_close(handle);
+}
+
+void zkl_way_free(zkl_way *self) {
+    zkl_tls_free(self->tls);
+    zkl_sasl_free(self->sasl);
+}

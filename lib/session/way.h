@@ -1,0 +1,58 @@
+/*
+ * The way to the servers: in clear, over TLS, or with a SASL login. It opens, moves and closes
+ * libzookeeper's handle. One for each connection; without the client's mutex, unless stated
+ * otherwise.
+ */
+#pragma once
+
+#include <zookeeper/zookeeper.h>
+
+#include "session/operations.h"
+
+typedef struct zkl_tls zkl_tls;
+typedef struct zkl_sasl zkl_sasl;
+
+typedef struct zkl_way {
+    const zkl_client_options *options; /* NULL: in clear */
+    pthread_mutex_t *mutex;            /* the client's, which guards the options */
+    zkl_tls *tls;                      /* from the first handle on, where they want it */
+    zkl_sasl *sasl;                    /* likewise */
+} zkl_way;
+
+/** What zookeeper_init2 takes. */
+typedef struct zkl_way_call {
+    const char *addresses;
+    watcher_fn watcher;
+    int32_t timeout_ms;
+    const clientid_t *session; /* NULL: a new one */
+    void *context;
+    log_callback_fn log;
+} zkl_way_call;
+
+/** Whether the options can be had, with their files as they are: ZKL_OK, ZKL_UNSUPPORTED or
+ *  ZKL_INVALID_ARGUMENT, with a message, ZKL_NO_MEMORY or ZKL_SYSTEM. */
+int zkl_way_check(const zkl_client_options *options);
+
+/** To be called before a handle is opened, on its thread. As zkl_way_check. */
+int zkl_way_prepare(zkl_way *self);
+
+/** ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. With the mutex held. The thread must have no other work
+ *  (session/tls.h). */
+int zkl_way_open(zkl_way *self, const zkl_way_call *call, zhandle_t **handle);
+
+/** Gives the handle other servers. A connection to one that is not among them is closed: true. */
+bool zkl_way_set_servers(zkl_way *self, zhandle_t *handle, const char *addresses);
+
+/** Whether a server is tried that does not answer, which libzookeeper would wait for until the
+ * kernel gives up, or for ever. */
+bool zkl_way_hangs(const zkl_way *self, zhandle_t *handle);
+
+/** What libzookeeper tells by no event: AUTH_FAILED, with the reason; EXPIRED: the handle can never
+ *  connect again; CONNECTING: there is nothing to tell. Ask it while not connected, and when
+ *  connected. */
+zkl_session_state zkl_way_look(const zkl_way *self, zhandle_t *handle, const char **why);
+
+/** As zookeeper_close. */
+void zkl_way_close(zkl_way *self, zhandle_t *handle);
+
+void zkl_way_free(zkl_way *self);
