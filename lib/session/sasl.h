@@ -1,7 +1,9 @@
 /* The SASL login of the handles of one connection. */
 #pragma once
 
-#include "session/way.h"
+#include "session/way_call.h"
+
+typedef struct zkl_sasl zkl_sasl;
 
 /** ZKL_OK, ZKL_NO_MEMORY, ZKL_INVALID_ARGUMENT with a message (the file of the password cannot be
  *  read), or ZKL_UNSUPPORTED: libzookeeper has no SASL. */

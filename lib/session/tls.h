@@ -6,7 +6,9 @@
  */
 #pragma once
 
-#include "session/way.h"
+#include "session/way_call.h"
+
+typedef struct zkl_tls zkl_tls;
 
 /** Reads the files of the options. ZKL_OK, ZKL_NO_MEMORY, ZKL_SYSTEM, ZKL_INVALID_ARGUMENT with a
  *  message, or ZKL_UNSUPPORTED: libzookeeper has no TLS. */

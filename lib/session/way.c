@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/error_message.h"
-#include "session/sasl.h"
-#include "session/tls.h"
 
 /* Of libzookeeper, which does not export it: before the end of the handshake. */
 enum { TLS_CONNECTING_STATE = 7 };

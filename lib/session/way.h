@@ -5,12 +5,8 @@
  */
 #pragma once
 
-#include <zookeeper/zookeeper.h>
-
-#include "session/operations.h"
-
-typedef struct zkl_tls zkl_tls;
-typedef struct zkl_sasl zkl_sasl;
+#include "session/sasl.h"
+#include "session/tls.h"
 
 typedef struct zkl_way {
     const zkl_client_options *options; /* NULL: in clear */
@@ -18,16 +14,6 @@ typedef struct zkl_way {
     zkl_tls *tls;                      /* from the first handle on, where they want it */
     zkl_sasl *sasl;                    /* likewise */
 } zkl_way;
-
-/** What zookeeper_init2 takes. */
-typedef struct zkl_way_call {
-    const char *addresses;
-    watcher_fn watcher;
-    int32_t timeout_ms;
-    const clientid_t *session; /* NULL: a new one */
-    void *context;
-    log_callback_fn log;
-} zkl_way_call;
 
 /** Whether the options can be had, with their files as they are: ZKL_OK, ZKL_UNSUPPORTED or
  *  ZKL_INVALID_ARGUMENT, with a message, ZKL_NO_MEMORY or ZKL_SYSTEM. */
