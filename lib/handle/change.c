@@ -98,12 +98,13 @@ static void on_upgrade_news(void *arg, zkl_request_news news, int status) {
 
 static int start_upgrade(zkl_lock *lock) {
     const lock_member *member = &lock->members[0];
+    zkl_request_options request = { .mode = ZKL_WRITE };
     zkl_run_options options = {
-        .request = { .mode = ZKL_WRITE },
+        .request = &request,
         .began_ms = zkl_session_now_ms(member->runner->session),
         .owner = { .arg = lock, .on_news = on_upgrade_news },
     };
-    zkl_node_name_copy(options.request.companion, member->runner->request.own.node);
+    zkl_node_name_copy(request.companion, member->runner->request.own.node);
     ZKL_TRY(zkl_lock_events_prepare(lock));
     return zkl_lock_start_request(member, member->runner->session, &options, &lock->change.upgrade);
 }

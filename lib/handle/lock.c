@@ -1,6 +1,5 @@
 #include "handle/lock.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,17 +52,6 @@ bool zkl_lock_has_ended(const zkl_lock *lock) {
 }
 
 /* ---- For others to read ----------------------------------------------------------------- */
-
-void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]) {
-    if (lock->options.owner != NULL) {
-        snprintf(text, ZKL_OWNER_MAX + 1, "%s", lock->options.owner);
-    } else if (lock->grant.owner.thread != 0) {
-        snprintf(text, ZKL_OWNER_MAX + 1, "%d:%" PRIu64, lock->open.process,
-                 lock->grant.owner.thread);
-    } else {
-        snprintf(text, ZKL_OWNER_MAX + 1, "%d:handle:%" PRIu64, lock->open.process, lock->id);
-    }
-}
 
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_lock_granted *granted) {
     const zkl_request_runner *runner = lock->members[0].runner;

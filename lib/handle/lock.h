@@ -75,7 +75,7 @@ struct zkl_lock {
     zkl_client *client;
     uint64_t id;
     zkl_lock_options options; /* its strings are copies */
-    zkl_pool texts;           /* those, and the names and paths of the resources */
+    zkl_shared_pool *texts;   /* those, and the names and paths of the resources */
     bool is_set;              /* opened with a mode for each of its resources */
     zkl_class_metrics *metrics;
 
@@ -114,8 +114,6 @@ bool zkl_lock_is_downgrading(const zkl_lock *lock);
 /** Whether none of its requests is under way. */
 bool zkl_lock_has_ended(const zkl_lock *lock);
 
-/** Writes who acquires or holds it, for people to read. */
-void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]);
 /** What a call obtained. */
 typedef struct zkl_lock_granted {
     int64_t token;

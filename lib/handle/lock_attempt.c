@@ -185,13 +185,14 @@ static size_t watched_bytes(const zkl_lock *lock) {
 int zkl_lock_start_request(const lock_member *member, zkl_session *session,
                            zkl_run_options *options, zkl_request_runner **runner) {
     const zkl_lock *lock = member->lock;
-    char owner_text[ZKL_OWNER_MAX + 1];
-    zkl_lock_write_owner(lock, owner_text);
     options->resource = member->resource;
     options->parent_path = member->path;
     options->tells_contended = lock->options.tell_contended != 0;
     options->owner_id = lock->id;
-    options->owner_text = owner_text;
+    options->thread = lock->grant.owner.thread;
+    options->process = lock->open.process;
+    options->owner_name = lock->options.owner;
+    options->texts = lock->texts;
     options->note = lock->options.note;
     options->node_acl = lock->options.node_acl;
     options->parent_acl = lock->options.parent_acl;
@@ -202,13 +203,15 @@ int zkl_lock_start_request(const lock_member *member, zkl_session *session,
 /* Those of a set join again together, or none does. */
 static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms) {
     bool is_bounded_try = timeout_ms == 0 && lock->search != NULL;
+    const zkl_request_options request = {
+        .mode = member->mode,
+        .permits = member->permits,
+        .max_waiting = (unsigned)lock->options.max_waiting,
+        .only_try = timeout_ms == 0,
+        .fail_on_session_expiry = has_several(lock) || lock->options.fail_on_session_expiry != 0
+    };
     zkl_run_options options = {
-        .request = { .mode = member->mode,
-                     .permits = member->permits,
-                     .max_waiting = (unsigned)lock->options.max_waiting,
-                     .only_try = timeout_ms == 0,
-                     .fail_on_session_expiry =
-                         has_several(lock) || lock->options.fail_on_session_expiry != 0 },
+        .request = &request,
         .group = lock->attempt.group,
         .began_ms = lock->attempt.began_ms,
         .timeout_ms = is_bounded_try ? lock->search->try_within_ms : timeout_ms,

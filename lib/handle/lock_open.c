@@ -61,7 +61,7 @@ static void free_lock(zkl_lock *lock) {
     free(lock->events.for_grant);
     free(lock->events.for_loss);
     free(lock->attempt.why);
-    zkl_pool_free(&lock->texts);
+    zkl_shared_pool_drop(lock->texts);
     free(lock);
 }
 
@@ -69,8 +69,9 @@ static void fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_memb
     char path[ZKL_PARENT_PATH_SIZE];
     zkl_client_resource_path(lock->client, given->resource, path);
     member->lock = lock;
-    member->path = zkl_pool_copy_text(&lock->texts, path);
-    member->resource = zkl_pool_copy_text(&lock->texts, given->resource);
+    member->path = zkl_pool_copy_text(&lock->texts->pool, path);
+    member->resource =
+        member->path != NULL ? member->path + strlen(path) - strlen(given->resource) : NULL;
     member->mode = given->mode;
     member->permits = (unsigned)given->permits;
 }
@@ -95,7 +96,7 @@ static const char *either(const char *text, const char *otherwise) {
 static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_options *options) {
     const zkl_client_options *defaults = &lock->client->options;
     zkl_lock_options *own = &lock->options;
-    zkl_pool *texts = &lock->texts;
+    zkl_pool *texts = &lock->texts->pool;
     *own = *options;
     own->resource_class = NULL;
     own->owner = zkl_pool_copy_text(texts, options->owner);
@@ -105,7 +106,7 @@ static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_o
     for (size_t i = 0; i < lock->count; i++) {
         fill_member(lock, &lock->members[i], &members[i]);
     }
-    ZKL_TRY(zkl_pool_status(&lock->texts));
+    ZKL_TRY(zkl_pool_status(texts));
     return check_duplicates(lock);
 }
 
@@ -137,7 +138,11 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
     lock->client = client;
     lock->count = count;
     lock->is_set = is_set;
-    int status = fill(lock, members, options);
+    lock->texts = zkl_shared_pool_make();
+    int status = zkl_made(lock->texts);
+    if (status == ZKL_OK) {
+        status = fill(lock, members, options);
+    }
     if (status == ZKL_OK) {
         status = attach(lock, options->resource_class);
     }
@@ -202,6 +207,8 @@ void zkl_lock_close(zkl_lock *lock) {
     zkl_lock_give_up(lock);
     zkl_lock_callbacks_close(&lock->events.owed);
     DL_DELETE(client->close_listeners, &lock->close_listener);
+    zkl_shared_pool_drop(lock->texts); /* its requests may keep them */
+    lock->texts = NULL;
     pthread_mutex_unlock(&client->mutex);
     zkl_handle_close(&lock->open);
     free_lock(lock);

@@ -9,16 +9,15 @@ void zkl_request_end_downgrade(zkl_request *request, const zkl_step *step, int s
 
 void zkl_request_begin_downgrade(zkl_request *request, const zkl_step *step) {
     request->session.settled = false;
-    zkl_node_name_downgrade(request->downgrade.reader, request->own.node);
-    zkl_request_ask(request, step, ZKL_ACTION_DOWNGRADE, request->downgrade.reader);
+    zkl_node_name_downgrade(request->lost.node, request->own.node);
+    zkl_request_ask(request, step, ZKL_ACTION_DOWNGRADE, request->lost.node);
 }
 
 /* Whether it was applied shows in the reader's node, once a committed write of this
  * connection has come after it. Until then our node has either name. */
 void zkl_request_resolve_downgrade(zkl_request *request, const zkl_step *step) {
     if (request->session.settled) {
-        zkl_node_name_copy(request->lost.unconfirmed, request->downgrade.reader);
-        zkl_request_ask(request, step, ZKL_ACTION_INSPECT, request->lost.unconfirmed);
+        zkl_request_ask(request, step, ZKL_ACTION_INSPECT, request->lost.node);
     } else {
         zkl_request_ask(request, step, ZKL_ACTION_SETTLE, NULL);
     }
@@ -28,7 +27,7 @@ void zkl_request_resolve_downgrade(zkl_request *request, const zkl_step *step) {
 static void take_readers_place(zkl_request *request, const zkl_step *step) {
     /* That of the writer's node, which is gone. */
     zkl_request_unwatch(&request->own.watched, step, ZKL_ACTION_UNWATCH_OWN);
-    zkl_node_name_copy(request->own.node, request->downgrade.reader);
+    zkl_node_name_copy(request->own.node, request->lost.node);
     request->options.mode = ZKL_READ;
     zkl_request_end_downgrade(request, step, ZKL_OK);
 }
@@ -57,6 +56,5 @@ void zkl_request_on_downgrade_inspected(zkl_request *request, const zkl_step *st
     } else if (!is_known) {
         zkl_request_note_failure(request, step);
     }
-    request->lost.unconfirmed[0] = '\0';
     zkl_request_watch_held(request, step);
 }

@@ -35,15 +35,16 @@ static bool find_twin(zkl_request *request, zkl_listed children) {
     if (!request->lost.twins || !conclusive) {
         return false;
     }
-    const char *twin =
-        zkl_contenders_find_guid(children, request->session.guid,
-                                 zkl_request_place(request).own.text, request->lost.rejected);
-    if (twin != NULL) {
-        zkl_node_name_copy(request->lost.unconfirmed, twin);
+    if (request->lost.unconfirmed) {
         return true;
     }
-    request->lost.twins = false;
-    request->lost.rejected[0] = '\0';
+    const char *twin = zkl_contenders_find_guid(
+        children, request->session.guid, zkl_request_place(request).own.text, request->lost.node);
+    if (twin != NULL) {
+        zkl_request_find_lost(request, twin);
+        return true;
+    }
+    request->lost = (zkl_request_lost){ .twins = false };
     if (request->own.state == ZKL_OWN_NODE_UNSURE) {
         zkl_request_forget_node(request);
     }

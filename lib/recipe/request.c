@@ -40,16 +40,16 @@ static void look_for_lost_node(zkl_request *request, const zkl_step *step) {
  * perhaps nobody else comes who has the time to wait until the resource is empty. */
 static void advance_leave(zkl_request *request, const zkl_step *step) {
     zkl_request_unwatch(&request->wait.watching, step, ZKL_ACTION_UNWATCH);
-    bool is_gone = request->own.state == ZKL_OWN_NODE_NONE && request->lost.surplus[0] == '\0' &&
-                   !request->lost.twins;
+    bool is_gone =
+        request->own.state == ZKL_OWN_NODE_NONE && !request->lost.surplus && !request->lost.twins;
     if (is_gone && request->draining && request->session.connected) {
         zkl_request_advance_drain(request, step);
     } else if (is_gone) {
         end(request, step);
     } else if (!request->session.connected) {
         return;
-    } else if (request->lost.surplus[0] != '\0') {
-        zkl_request_ask(request, step, ZKL_ACTION_DELETE, request->lost.surplus);
+    } else if (request->lost.surplus) {
+        zkl_request_ask(request, step, ZKL_ACTION_DELETE, request->lost.node);
     } else if (request->own.state == ZKL_OWN_NODE_OURS) {
         zkl_request_ask(request, step, ZKL_ACTION_DELETE, request->own.node);
     } else {
@@ -66,8 +66,8 @@ static void advance_join(zkl_request *request, const zkl_step *step) {
         !request->session.connected) {
         return;
     }
-    if (request->lost.surplus[0] != '\0') {
-        zkl_request_ask(request, step, ZKL_ACTION_DELETE, request->lost.surplus);
+    if (request->lost.surplus) {
+        zkl_request_ask(request, step, ZKL_ACTION_DELETE, request->lost.node);
     } else if (request->draining) {
         zkl_request_advance_drain(request, step);
     } else if (request->own.state == ZKL_OWN_NODE_OURS || zkl_request_must_look_first(request)) {
@@ -91,8 +91,8 @@ static void advance(zkl_request *request, const zkl_step *step) {
         zkl_request_ask(request, step, ZKL_ACTION_BACK_OFF, NULL);
     } else if (request->downgrade.unsure && request->session.connected) {
         zkl_request_resolve_downgrade(request, step);
-    } else if (request->lost.unconfirmed[0] != '\0' && request->session.connected) {
-        zkl_request_ask(request, step, ZKL_ACTION_INSPECT, request->lost.unconfirmed);
+    } else if (request->lost.unconfirmed && request->session.connected) {
+        zkl_request_ask(request, step, ZKL_ACTION_INSPECT, request->lost.node);
     } else if (request->stage >= ZKL_STAGE_LEAVING) {
         advance_leave(request, step);
     } else if (request->parents.missing && request->session.connected) {
@@ -116,8 +116,7 @@ static void on_created(zkl_request *request, const zkl_step *step) {
             zkl_request_take_node(request, step->event->node, step->event->zxid);
         } else {
             request->own.state = ZKL_OWN_NODE_UNSURE;
-            request->lost.twins = true;
-            zkl_node_name_copy(request->lost.unconfirmed, step->event->node);
+            zkl_request_find_lost(request, step->event->node);
         }
         break;
     case ZKL_OUTCOME_NO_NODE:
@@ -163,17 +162,16 @@ static void on_own_watched(zkl_request *request, const zkl_step *step) {
 /* A node found by name is ours only if our session owns it. Of two, the lower
  * keeps its place and the other goes. */
 static void adopt_unconfirmed(zkl_request *request, int64_t zxid) {
-    bool lower = request->own.state != ZKL_OWN_NODE_OURS ||
-                 zkl_node_name_parse(request->lost.unconfirmed).sequence <
-                     zkl_node_name_parse(request->own.node).sequence;
-    if (!lower) {
-        zkl_node_name_copy(request->lost.surplus, request->lost.unconfirmed);
-        return;
+    char found[ZKL_NODE_NAME_SIZE];
+    zkl_node_name_copy(found, request->lost.node);
+    bool ours = request->own.state == ZKL_OWN_NODE_OURS;
+    bool lower = !ours || zkl_node_name_parse(found).sequence <
+                              zkl_node_name_parse(request->own.node).sequence;
+    request->lost.surplus = ours;
+    if (lower) {
+        zkl_node_name_copy(request->lost.node, ours ? request->own.node : "");
+        zkl_request_take_node(request, found, zxid);
     }
-    if (request->own.state == ZKL_OWN_NODE_OURS) {
-        zkl_node_name_copy(request->lost.surplus, request->own.node);
-    }
-    zkl_request_take_node(request, request->lost.unconfirmed, zxid);
 }
 
 static void on_inspected(zkl_request *request, const zkl_step *step) {
@@ -181,17 +179,19 @@ static void on_inspected(zkl_request *request, const zkl_step *step) {
         zkl_request_on_downgrade_inspected(request, step);
         return;
     }
-    if (step->event->outcome == ZKL_OUTCOME_OK && step->event->own_session) {
-        adopt_unconfirmed(request, step->event->zxid);
-    } else if (step->event->outcome == ZKL_OUTCOME_OK) {
-        /* Somebody else's, with a name copied from ours: not to be touched, and
-         * not to hide the one that we look for. */
-        zkl_node_name_copy(request->lost.rejected, request->lost.unconfirmed);
-    } else if (step->event->outcome != ZKL_OUTCOME_NO_NODE) {
+    zkl_outcome outcome = step->event->outcome;
+    if (outcome != ZKL_OUTCOME_OK && outcome != ZKL_OUTCOME_NO_NODE) {
         zkl_request_note_failure(request, step);
         return;
     }
-    request->lost.unconfirmed[0] = '\0';
+    /* Somebody else's, with a name copied from ours, is not to be touched, and not to hide the one
+     * that we look for: that is looked for behind it. */
+    request->lost.unconfirmed = false;
+    if (outcome == ZKL_OUTCOME_NO_NODE) {
+        request->lost.node[0] = '\0';
+    } else if (step->event->own_session) {
+        adopt_unconfirmed(request, step->event->zxid);
+    }
 }
 
 static void on_deleted(zkl_request *request, const zkl_step *step) {
@@ -199,8 +199,9 @@ static void on_deleted(zkl_request *request, const zkl_step *step) {
         zkl_request_note_failure(request, step);
         return;
     }
-    if (request->lost.surplus[0] != '\0') {
-        request->lost.surplus[0] = '\0';
+    if (request->lost.surplus) {
+        request->lost.surplus = false;
+        request->lost.node[0] = '\0';
     } else {
         zkl_request_forget_node(request);
     }

@@ -128,6 +128,12 @@ void zkl_request_forget_node(zkl_request *request) {
     request->own.node[0] = '\0';
 }
 
+void zkl_request_find_lost(zkl_request *request, const char *name) {
+    request->lost.twins = true;
+    request->lost.unconfirmed = true;
+    zkl_node_name_copy(request->lost.node, name);
+}
+
 void zkl_request_watch_own(zkl_request *request, const zkl_step *step) {
     bool changes = request->downgrade.unsure || zkl_request_awaits(request, ZKL_ACTION_DOWNGRADE);
     bool possible = request->session.connected && request->own.state == ZKL_OWN_NODE_OURS &&

@@ -44,6 +44,8 @@ void zkl_request_note_failure(zkl_request *request, const zkl_step *step);
 
 void zkl_request_take_node(zkl_request *request, const char *name, int64_t zxid);
 void zkl_request_forget_node(zkl_request *request);
+/** A node that a lost create of ours may have left. */
+void zkl_request_find_lost(zkl_request *request, const char *name);
 /** Watches our own node, where that is possible now. */
 void zkl_request_watch_own(zkl_request *request, const zkl_step *step);
 /** The same for a lock that is held. */

@@ -190,9 +190,9 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 /** What a lost create may have left behind. */
 #define ZKL_REQUEST_LOST(FIELD, of)                                                                \
     FIELD(of, FLAG, twins)       /* perhaps a second node of ours */                               \
-    FIELD(of, NAME, unconfirmed) /* has our GUID, to be inspected */                               \
-    FIELD(of, NAME, surplus)     /* ours too, to be deleted */                                     \
-    FIELD(of, NAME, rejected)    /* up to here, those inspected were somebody else's */
+    FIELD(of, FLAG, unconfirmed) /* `node` has our GUID, to be inspected */                        \
+    FIELD(of, FLAG, surplus)     /* `node` is ours too, to be deleted */                           \
+    FIELD(of, NAME, node)        /* neither: up to here, those inspected were somebody else's */
 
 /** How it waits. */
 #define ZKL_REQUEST_WAIT(FIELD, of)                                                                \
@@ -216,8 +216,7 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 
 #define ZKL_REQUEST_DOWNGRADE(FIELD, of)                                                           \
     FIELD(of, FLAG, wanted)                                                                        \
-    FIELD(of, FLAG, unsure) /* its reply was lost */                                               \
-    FIELD(of, NAME, reader) /* that is to take our writer's place */
+    FIELD(of, FLAG, unsure) /* its reply was lost; lost.node is the reader that was to come */
 
 #define ZKL_REQUEST_VERDICT(FIELD, of)                                                             \
     FIELD(of, FLAG, given)                                                                         \

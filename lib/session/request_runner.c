@@ -254,6 +254,7 @@ static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
 }
 
 static void free_runner(zkl_request_runner *runner) {
+    zkl_shared_pool_drop(runner->sender.options.texts);
     zkl_pool_free(&runner->memory);
     free(runner);
 }
@@ -419,21 +420,8 @@ size_t zkl_request_runner_watched_bytes(const char *parent_path, unsigned permit
 
 /* ---- The beginning ----------------------------------------------------- */
 
-static void copy_options(zkl_request_runner *runner, const zkl_run_options *options) {
-    zkl_run_options *own = &runner->sender.options;
-    zkl_pool *pool = &runner->memory;
-    *own = *options;
-    own->resource = zkl_pool_copy_text(pool, options->resource);
-    own->parent_path = zkl_pool_copy_text(pool, options->parent_path);
-    own->owner_text = zkl_pool_copy_text(pool, options->owner_text);
-    own->note = zkl_pool_copy_text(pool, options->note);
-    own->node_acl = zkl_pool_copy_text(pool, options->node_acl);
-    own->parent_acl = zkl_pool_copy_text(pool, options->parent_acl);
-}
-
-static void prepare_watches(zkl_request_runner *runner) {
-    const zkl_run_options *options = &runner->sender.options;
-    size_t room = zkl_contenders_room(options->request.permits);
+static void prepare_watches(zkl_request_runner *runner, const zkl_run_options *options) {
+    size_t room = zkl_contenders_room(options->request->permits);
     runner->watches = (zkl_watch_set){
         .sender = &runner->sender, .arg = runner, .armed = on_watch_armed, .fired = on_watch_fired
     };
@@ -473,8 +461,10 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     if (session->recorder != NULL) {
         runner->recorded = zkl_pool_take(&runner->memory, sizeof(*runner->recorded));
     }
-    copy_options(runner, options);
-    prepare_watches(runner);
+    runner->sender.options = *options;
+    runner->sender.options.request = NULL;
+    zkl_shared_pool_keep(options->texts);
+    prepare_watches(runner, options);
     if (zkl_pool_status(&runner->memory) != ZKL_OK) {
         free_runner(runner);
         return NULL;
@@ -516,12 +506,12 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     }
     zkl_liveness_check_lease(&session->liveness);
     begun.lease_runs = session->liveness.lease_ample;
-    zkl_request_options *request = &runner->sender.options.request;
-    request->depth = depth_of(options->parent_path);
-    request->is_member = options->group != NULL;
-    request->only_try = request->only_try || options->timeout_ms == 0;
-    request->needs_lease = session->liveness.lease.tick_ms > 0;
-    zkl_request_begin(&runner->request, request, &begun);
+    zkl_request_options request = *options->request;
+    request.depth = depth_of(options->parent_path);
+    request.is_member = options->group != NULL;
+    request.only_try = request.only_try || options->timeout_ms == 0;
+    request.needs_lease = session->liveness.lease.tick_ms > 0;
+    zkl_request_begin(&runner->request, &request, &begun);
     join_session(runner);
     *result = runner;
     zkl_session_set_timer(session, &runner->limit, options->timeout_ms);

@@ -6,6 +6,9 @@
 
 #include "base/threads.h"
 
+/* "owner=", a name and a line's end. */
+enum { OWNER_LINE_SIZE = ZKL_OWNER_MAX + 8 };
+
 void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news news, int status) {
     if (self->options.owner.on_news != NULL) {
         self->options.owner.on_news(self->options.owner.arg, news, status);
@@ -28,15 +31,28 @@ static void write_path(const zkl_request_sender *self, const zkl_action *action,
     }
 }
 
+static void write_owner(const zkl_run_options *options, char line[OWNER_LINE_SIZE]) {
+    line[0] = '\0';
+    if (options->owner_name != NULL) {
+        snprintf(line, OWNER_LINE_SIZE, "owner=%s\n", options->owner_name);
+    } else if (options->thread != 0) {
+        snprintf(line, OWNER_LINE_SIZE, "owner=%d:%" PRIu64 "\n", options->process,
+                 options->thread);
+    } else if (options->owner_id != 0) {
+        snprintf(line, OWNER_LINE_SIZE, "owner=%d:handle:%" PRIu64 "\n", options->process,
+                 options->owner_id);
+    }
+}
+
 void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUEST_DATA_SIZE]) {
     char now[ZKL_TIME_SIZE];
+    char owner[OWNER_LINE_SIZE];
     zkl_format_time(now, zkl_wall_clock_ms());
-    bool has_owner = self->options.owner_text != NULL;
+    write_owner(&self->options, owner);
     bool has_note = self->options.note != NULL;
-    snprintf(data, ZKL_REQUEST_DATA_SIZE, "%s%s%s%stime=%s\n%s%s%s", self->session->identity,
-             has_owner ? "owner=" : "", has_owner ? self->options.owner_text : "",
-             has_owner ? "\n" : "", now, has_note ? "note=" : "",
-             has_note ? self->options.note : "", has_note ? "\n" : "");
+    snprintf(data, ZKL_REQUEST_DATA_SIZE, "%s%stime=%s\n%s%s%s", self->session->identity, owner,
+             now, has_note ? "note=" : "", has_note ? self->options.note : "",
+             has_note ? "\n" : "");
 }
 
 /* ---- Operations --------------------------------------------------------------------------- */

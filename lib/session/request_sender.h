@@ -2,6 +2,7 @@
  * tells its owner. */
 #pragma once
 
+#include "base/pool.h"
 #include "session/session.h"
 
 /** What the owner of a request is told. */
@@ -27,18 +28,22 @@ typedef struct zkl_request_owner {
 
 /** What a request is for. */
 typedef struct zkl_run_options {
-    zkl_request_options request;    /* as it begins; without depth, is_member and needs_lease */
+    /* As it begins, without depth, is_member and needs_lease. Read at its start only. */
+    const zkl_request_options *request;
     struct zkl_create_group *group; /* of a set, whose member it is; NULL: it stands alone */
     const char *resource;           /* as the user named it, for the log */
     const char *parent_path;        /* its full path */
     int64_t began_ms;               /* when its call began; its waiting time counts from then */
     int64_t timeout_ms;             /* ZKL_FOREVER; 0: try; else the deadline */
     bool tells_contended;
-    uint64_t owner_id; /* of the handle; kept when it has gone */
-    const char *note;  /* a line of the node's data, for others to read; NULL: none */
+    uint64_t owner_id; /* of the handle; kept when it has gone. 0: there is none */
+    uint64_t thread;   /* that acquires; 0: none does */
+    int process;
+    const char *owner_name; /* who acquires, for others to read; NULL: the thread or the handle */
+    const char *note;       /* a line of the node's data, for others to read; NULL: none */
     const char *node_acl, *parent_acl; /* NULL: open to all */
+    zkl_shared_pool *texts;     /* has all of these, and is kept; NULL: they outlive the request */
     zkl_class_metrics *metrics; /* where it is counted; outlives the session. NULL: nowhere */
-    const char *owner_text;     /* who acquires, for others to read; NULL: unknown */
     zkl_request_owner owner;
 } zkl_run_options;
 

@@ -249,7 +249,7 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
     zkl_contenders_view view = zkl_contenders_examine(children, &place);
     const char *own = place.own.text != NULL ? place.own.text : "";
     const char *twin = zkl_contenders_find_guid(children, request->session.guid, place.own.text,
-                                                request->lost.rejected);
+                                                request->lost.node);
     bool wants_other = view.blocker != NULL && view.earlier > 1;
     size_t count = 0;
     for (size_t i = 0; i < children.count && count < ZKL_RECORD_SHORTENED_MAX; i++) {

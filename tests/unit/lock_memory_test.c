@@ -12,7 +12,7 @@
 
 enum {
     LOCKS = 500,
-    BYTES_EACH_MAX = 3100,
+    BYTES_EACH_MAX = 2700,
     PAIR_ALLOCATIONS_MAX = 20,
     SOON_MS = 2000,
     WAIT_MS = 60000

@@ -82,9 +82,12 @@ static void expect_lines(newsroom *room, const char *expected) {
 }
 
 static void start_for_call(newsroom *room, int64_t began_ms, int64_t timeout_ms) {
-    zkl_run_options options = {
-        .resource = "stock", .parent_path = "/r", .began_ms = began_ms, .timeout_ms = timeout_ms
-    };
+    const zkl_request_options request = { .mode = ZKL_EXCLUSIVE };
+    zkl_run_options options = { .request = &request,
+                                .resource = "stock",
+                                .parent_path = "/r",
+                                .began_ms = began_ms,
+                                .timeout_ms = timeout_ms };
     EXPECT_INT(zkl_request_runner_start(&room->session, &options, &room->runner), ZKL_OK);
 }
 

@@ -126,7 +126,9 @@ int64_t stage_next_timer_in(const run_stage *stage) {
 /* ---- Requests --------------------------------------------------------------------- */
 
 int stage_start(run_stage *stage, lock_owner *owner, const char *parent, int64_t timeout_ms) {
+    const zkl_request_options request = { .mode = ZKL_EXCLUSIVE };
     zkl_run_options options = {
+        .request = &request,
         .group = owner->group,
         .resource = "stock",
         .parent_path = parent,
