@@ -281,6 +281,7 @@ typedef enum zkl_log_level {
     X(ZKL_LOG_NOT_DELETED, "not_deleted")                                                          \
     X(ZKL_LOG_UNKNOWN_CHILD, "unknown_child")                                                      \
     X(ZKL_LOG_SHORT_SESSION, "short_session")                                                      \
+    X(ZKL_LOG_UNSUPPORTED_SERVERS, "unsupported_servers")                                          \
     X(ZKL_LOG_DROPPED, "dropped")                                                                  \
     X(ZKL_LOG_ZOOKEEPER, "zookeeper")
 
@@ -601,6 +602,7 @@ ZKL_API int zkl_client_close(zkl_client *client, int64_t timeout_ms);
 typedef struct zkl_client_information {
     size_t struct_size;         /* see ZKL_CLIENT_INFORMATION_INIT */
     int connected;              /* 1 or 0, at this moment; 1: all its sessions are connected */
+    int unsupported_servers;    /* 1: they are not Apache ZooKeeper (docs/servers.md) */
     int64_t session_id;         /* of the current session; of several, the first one's */
     int32_t session_timeout_ms; /* as negotiated with the servers */
     uint64_t sessions_expired;  /* how many sessions this client has lost */
@@ -610,7 +612,7 @@ typedef struct zkl_client_information {
 } zkl_client_information;
 
 #define ZKL_CLIENT_INFORMATION_INIT                                                                \
-    { sizeof(zkl_client_information), 0, 0, 0, 0, 0, 0, NULL }
+    { sizeof(zkl_client_information), 0, 0, 0, 0, 0, 0, 0, NULL }
 
 /** Describes the client's session. Does not block. Returns ZKL_OK. */
 ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *information);

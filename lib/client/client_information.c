@@ -26,6 +26,7 @@ static void tell_information(const zkl_client *client, zkl_client_information *i
     const zkl_session *first = &client->sessions->session;
     *information = (zkl_client_information){
         .connected = 1,
+        .unsupported_servers = first->unsupported ? 1 : 0,
         .session_id = first->id,
         .session_timeout_ms = first->timeout_ms,
         .lock_root = client->lock_root + strlen(client->chroot),

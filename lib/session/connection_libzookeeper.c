@@ -350,12 +350,20 @@ static zkl_outcome send_operation(zkl_operations *operations, const zkl_operatio
 
 /* ---- News ---------------------------------------------------------------- */
 
+/* Apache ZooKeeper gives each session a random password, with which a client continues it on the
+ * next connection. Zeros are what ClickHouse Keeper sends, which continues none. */
+static bool lacks_password(const clientid_t *session) {
+    static const char zeros[sizeof(session->passwd)];
+    return memcmp(session->passwd, zeros, sizeof(zeros)) == 0;
+}
+
 static zkl_session_news news_of(zhandle_t *handle, int state) {
     zkl_session_news news = { .state = ZKL_SESSION_STATE_CONNECTING };
     if (state == ZOO_CONNECTED_STATE) {
         news.state = ZKL_SESSION_STATE_CONNECTED;
         news.session_id = zoo_client_id(handle)->client_id;
         news.timeout_ms = zoo_recv_timeout(handle);
+        news.unsupported = lacks_password(zoo_client_id(handle));
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
         news.state = ZKL_SESSION_STATE_EXPIRED;
     } else if (state == ZOO_AUTH_FAILED_STATE) {

@@ -30,6 +30,7 @@ typedef struct zkl_session {
     uint64_t recorded_number; /* in the record */
     bool established;         /* the servers have made this session */
     bool connected;
+    bool unsupported; /* the servers that made it are not Apache ZooKeeper */
     bool auth_failed;
     bool finished;          /* no session will follow */
     bool given_up;          /* by us, until the next is asked for: the servers have not ended it */

@@ -146,7 +146,11 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     session->connected_ms = zkl_session_now_ms(session);
     session->id = news->session_id;
     session->timeout_ms = news->timeout_ms;
+    session->unsupported = news->unsupported;
     zkl_telemetry_connected(zkl_session_facts_of(session), is_new);
+    if (is_new && session->unsupported) {
+        zkl_telemetry_unsupported_servers(zkl_session_facts_of(session));
+    }
     if (has_new_timeout) {
         warn_of_short_timeout(session);
     }

@@ -1,6 +1,7 @@
 /* What a connection tells about its session. The record of a client contains it too. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum zkl_session_state {
@@ -14,4 +15,5 @@ typedef struct zkl_session_news {
     zkl_session_state state;
     int64_t session_id; /* CONNECTED */
     int32_t timeout_ms; /* CONNECTED: as negotiated */
+    bool unsupported;   /* CONNECTED: the servers are not Apache ZooKeeper */
 } zkl_session_news;

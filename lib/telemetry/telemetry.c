@@ -114,6 +114,13 @@ void zkl_telemetry_auth_failed(zkl_session_facts session) {
     log_session(session, ZKL_LOG_ERROR, ZKL_LOG_AUTH_FAILED, ZKL_AUTH_FAILED, "");
 }
 
+void zkl_telemetry_unsupported_servers(zkl_session_facts session) {
+    log_session(session, ZKL_LOG_WARN, ZKL_LOG_UNSUPPORTED_SERVERS, ZKL_OK,
+                "the servers are not Apache ZooKeeper (they gave the session no password, as "
+                "ClickHouse Keeper does): a lock does not survive a reconnect, and more is missing; "
+                "see docs/servers.md");
+}
+
 void zkl_telemetry_short_session(zkl_session_facts session, const char *message) {
     log_session(session, ZKL_LOG_WARN, ZKL_LOG_SHORT_SESSION, ZKL_OK, message);
 }

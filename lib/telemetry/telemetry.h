@@ -53,5 +53,7 @@ void zkl_telemetry_connected(zkl_session_facts session, bool is_new);
 void zkl_telemetry_disconnected(zkl_session_facts session);
 void zkl_telemetry_expired(zkl_session_facts session);
 void zkl_telemetry_auth_failed(zkl_session_facts session);
+/** It is warned of once for each session. */
+void zkl_telemetry_unsupported_servers(zkl_session_facts session);
 /** Its timeout is short for a lease; `message` says so. */
 void zkl_telemetry_short_session(zkl_session_facts session, const char *message);

@@ -222,6 +222,7 @@ static void client_tells_its_session(void) {
     zkl_client_information information = client_information(client);
     CU_ASSERT_TRUE(information.connected);
     ASSERT_NUMBER(information.session_timeout_ms, SHORT_SESSION_MS);
+    ASSERT_NUMBER(information.unsupported_servers, 0);
     CU_ASSERT_NOT_EQUAL(servers_of_session(information.session_id), 0);
     ASSERT_NUMBER(information.sessions_expired, 0);
     client_close(client);

@@ -2,6 +2,9 @@
  * What a client makes of errors that real servers give rarely: over libzookeeper itself, and a
  * server that speaks just enough of ZooKeeper's protocol to give them.
  */
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "support/scripted_server.h"
@@ -12,6 +15,7 @@ enum {
     PATIENCE_MS = 20000,
     AT_MOST_S = 30,        /* for a test, which takes two seconds */
     QUIET_US = 300 * 1000, /* libzookeeper comes back 15 times a second */
+    CONNECTION_LOSS = -4,
     NO_NODE = -101,
     SESSION_CLOSED_REQUIRES_SASL_AUTH = -124,
     QUOTA_EXCEEDED = -125,
@@ -19,12 +23,17 @@ enum {
 
 static scripted_server server;
 
-static void begin(int error, bool hangs_up) {
+static void begin(void) {
     unit_must_be_done_within(AT_MOST_S);
     scripted_server_begin(&server);
+    server.error = NO_NODE;
+}
+
+/* From now on, whatever is asked: a client that is just being opened would not be. */
+static void hang_up_with(int error) {
+    server.hangs_up = true;
     server.error_of_creates = error;
-    server.error = hangs_up ? error : NO_NODE;
-    server.hangs_up = hangs_up;
+    server.error = error;
 }
 
 static void end(void) {
@@ -62,7 +71,8 @@ static int acquire_several(zkl_client *client) {
 /* ---- Errors -------------------------------------------------------------------------------- */
 
 TEST(quota_that_is_exceeded_is_the_verdict_at_once) {
-    begin(QUOTA_EXCEEDED, false);
+    begin();
+    server.error_of_creates = QUOTA_EXCEEDED;
     zkl_client *client = open_client();
     EXPECT_INT(acquire(client, PATIENCE_MS), ZKL_QUOTA_EXCEEDED);
     EXPECT_INT(acquire(client, 0), ZKL_QUOTA_EXCEEDED);
@@ -72,8 +82,9 @@ TEST(quota_that_is_exceeded_is_the_verdict_at_once) {
 }
 
 TEST(session_that_wants_authentication_is_refused_for_good) {
-    begin(SESSION_CLOSED_REQUIRES_SASL_AUTH, true);
+    begin();
     zkl_client *client = open_client();
+    hang_up_with(SESSION_CLOSED_REQUIRES_SASL_AUTH);
     EXPECT_INT(acquire(client, PATIENCE_MS), ZKL_AUTH_FAILED);
     usleep(QUIET_US); /* it may just have been coming back */
     int connections = server.connections;
@@ -83,4 +94,44 @@ TEST(session_that_wants_authentication_is_refused_for_good) {
     EXPECT_INT(acquire_several(client), ZKL_AUTH_FAILED);
     (void)zkl_client_close(client, 1000);
     end();
+}
+
+/* ---- Servers that are not Apache ZooKeeper -------------------------------------------------- */
+
+static void count_warning(void *arg, const zkl_log_record *record) {
+    atomic_uint *warnings = arg;
+    if (record->event == ZKL_LOG_UNSUPPORTED_SERVERS) {
+        EXPECT_INT(record->level, ZKL_LOG_WARN);
+        EXPECT(strstr(record->message, "ClickHouse Keeper") != NULL);
+        (void)atomic_fetch_add(warnings, 1);
+    }
+}
+
+/* The warnings of a client that has connected to them twice. */
+static unsigned warnings_of(bool gives_no_password) {
+    atomic_uint warnings = 0;
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    zkl_client *client = NULL;
+    begin();
+    server.gives_no_password = gives_no_password;
+    options.session_timeout_ms = SCRIPTED_SESSION_MS;
+    options.log_callback = count_warning;
+    options.log_arg = &warnings;
+    EXPECT_INT(zkl_client_open(server.hosts, &options, &client), ZKL_OK);
+    hang_up_with(CONNECTION_LOSS);
+    (void)acquire(client, 0); /* its first request costs it the connection */
+    while (server.connections < 2) {
+        (void)sched_yield();
+    }
+    EXPECT_INT(zkl_client_info(client, &information), ZKL_OK);
+    EXPECT_INT(information.unsupported_servers, gives_no_password ? 1 : 0);
+    (void)zkl_client_close(client, 1000);
+    end();
+    return warnings;
+}
+
+TEST(servers_that_give_a_session_no_password_are_warned_of_once) {
+    EXPECT_INT(warnings_of(true), 1);
+    EXPECT_INT(warnings_of(false), 0);
 }

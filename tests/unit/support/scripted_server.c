@@ -49,7 +49,7 @@ static bool send_packet(int socket_of_client, const packet *from) {
            send(socket_of_client, from->bytes, from->size, MSG_NOSIGNAL) == (ssize_t)from->size;
 }
 
-static bool greet(int socket_of_client) {
+static bool greet(const scripted_server *self, int socket_of_client) {
     packet hello;
     packet reply = { .size = 0 };
     if (!receive_packet(socket_of_client, &hello)) {
@@ -60,7 +60,8 @@ static bool greet(int socket_of_client) {
     add_number(&reply, 0); /* the session */
     add_number(&reply, 7);
     add_number(&reply, PASSWORD_SIZE);
-    memset(reply.bytes + reply.size, 0, PASSWORD_SIZE + 1); /* ... and that it is not read-only */
+    memset(reply.bytes + reply.size, self->gives_no_password ? 0 : 'p', PASSWORD_SIZE);
+    reply.bytes[reply.size + PASSWORD_SIZE] = 0; /* it is not read-only */
     reply.size += PASSWORD_SIZE + 1;
     return send_packet(socket_of_client, &reply);
 }
@@ -95,7 +96,7 @@ static void *serve(void *arg) {
     int socket_of_client = -1;
     while ((socket_of_client = accept(self->listener, NULL, NULL)) >= 0) {
         atomic_fetch_add(&self->connections, 1);
-        bool goes_on = greet(socket_of_client);
+        bool goes_on = greet(self, socket_of_client);
         while (goes_on) {
             goes_on = serve_request(self, socket_of_client);
         }
