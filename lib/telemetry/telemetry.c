@@ -115,10 +115,11 @@ void zkl_telemetry_auth_failed(zkl_session_facts session) {
 }
 
 void zkl_telemetry_unsupported_servers(zkl_session_facts session) {
-    log_session(session, ZKL_LOG_WARN, ZKL_LOG_UNSUPPORTED_SERVERS, ZKL_OK,
-                "the servers are not Apache ZooKeeper (they gave the session no password, as "
-                "ClickHouse Keeper does): a lock does not survive a reconnect, and more is missing; "
-                "see docs/servers.md");
+    log_session(
+        session, ZKL_LOG_WARN, ZKL_LOG_UNSUPPORTED_SERVERS, ZKL_OK,
+        "the servers are not Apache ZooKeeper (they gave the session no password, as "
+        "ClickHouse Keeper does): a lock does not survive a reconnect, and more is missing; "
+        "see docs/servers.md");
 }
 
 void zkl_telemetry_short_session(zkl_session_facts session, const char *message) {

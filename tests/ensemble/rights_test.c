@@ -51,6 +51,9 @@ static zkl_client *open_client(const struct stage *stage, const char *hosts) {
 /* One client at a follower, which may refuse by itself, and one at the leader. */
 static void begin(struct stage *stage, const char *stem, bool absolute, int32_t granted) {
     scene_begin(&stage->scene, stem);
+    /* What is granted by hand is in force at once, for whoever asks at the leader. */
+    raw_close(stage->scene.raw);
+    stage->scene.raw = raw_open(server_host(servers_leader()));
     snprintf(stage->root, sizeof(stage->root), "/%s-root", stage->scene.resource);
     snprintf(stage->below, sizeof(stage->below), "%s/stock", stage->root);
     snprintf(stage->resource, sizeof(stage->resource), "%s",
