@@ -61,9 +61,9 @@ static void on_abandon(void *arg) {
     tell_threads(self);
 }
 
-static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
+static void on_watch_fired(void *arg, uint64_t watch_id, zkl_watch_event event) {
     zkl_client_session *self = arg;
-    zkl_session_on_watch_fired(&self->session, watch_id, deleted);
+    zkl_session_on_watch_fired(&self->session, watch_id, event);
 }
 
 static bool next_credential(void *arg, size_t index, zkl_credential *credential) {

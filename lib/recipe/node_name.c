@@ -173,6 +173,11 @@ bool zkl_node_name_has_guid(const char *text, const char *guid) {
     return begins_with_guid(text) && memcmp(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH) == 0;
 }
 
+bool zkl_node_name_is_protected(const char *text) {
+    return begins_with_guid(text) &&
+           text[GUID_PREFIX_LENGTH + ZKL_GUID_VERSION_AT] == ZKL_GUID_VERSION_PROTECTED;
+}
+
 bool zkl_node_name_same_guid(const char *one, const char *other) {
     return begins_with_guid(other) && zkl_node_name_has_guid(one, other + GUID_PREFIX_LENGTH);
 }

@@ -15,6 +15,9 @@
  *
  * A stripe is a resource below a resource, and carries no sequence: "stripe-%04d".
  *
+ * A node whose data and ACL only the session that made it can set is marked as protected: the
+ * version of its UUID is 8. (A UUID is where others have one, and they do not read it.)
+ *
  * Kazoo's __lock__ and __rlock__ are seen as well (and do not see us). The server appends the
  * sequence as a signed "%010d", so that it goes on, negative, past 2^31.
  */
@@ -28,6 +31,10 @@
 
 /** A textual UUID and its NUL. */
 #define ZKL_GUID_SIZE 37
+/** Where it has its version, a hexadecimal digit, and what that is in the name of a protected node.
+ *  Random ones, those of other libraries too, have 4; 8 is for uses of one's own (RFC 9562). */
+#define ZKL_GUID_VERSION_AT 14
+#define ZKL_GUID_VERSION_PROTECTED '8'
 /** Room for any name of ours, with its NUL. */
 #define ZKL_NODE_NAME_SIZE 64
 
@@ -76,6 +83,9 @@ bool zkl_node_name_is_stripe(const char *text);
 
 /** Whether a child was created by the request with this GUID. */
 bool zkl_node_name_has_guid(const char *text, const char *guid);
+
+/** Whether the node of this name, or of the name that it is created by, is marked as protected. */
+bool zkl_node_name_is_protected(const char *text);
 
 /** Whether two names were created by requests with the same GUID. */
 bool zkl_node_name_same_guid(const char *one, const char *other);

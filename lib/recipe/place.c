@@ -74,11 +74,28 @@ static bool is_next_in_line(const zkl_contenders_view *view) {
     return view->earlier == 1 && (kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_READ);
 }
 
+/* Only its owner can set the data of a protected node, and it does so only when it releases what it
+ * holds alone. (A client whose own node is not protected does not trust in that.) */
+static bool tells_release(const char *node) {
+    zkl_node_kind kind = zkl_node_name_parse(node).kind;
+    return zkl_node_name_is_protected(node) &&
+           (kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_WRITE);
+}
+
+bool zkl_request_may_hand_over(const zkl_request *request) {
+    return request->own.hands_over && request->options.companion[0] == '\0' &&
+           tells_release(request->own.node);
+}
+
+/* Our own node is watched from the same moment on: it may be deleted by hand, and then we wait no
+ * more, whoever is released. */
 static void wait_behind(zkl_request *request, const zkl_contenders_view *view,
                         const zkl_step *step) {
     request->wait.next_in_line = is_next_in_line(view);
+    request->wait.is_told =
+        zkl_node_name_is_protected(request->own.node) && tells_release(view->blocker);
     zkl_request_ask(request, step, ZKL_ACTION_WATCH, view->blocker);
-    if (request->wait.next_in_line) {
+    if (request->wait.next_in_line || request->wait.is_told) {
         zkl_request_watch_own(request, step);
     }
 }
@@ -156,20 +173,25 @@ void zkl_request_on_watched(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* The blocker's deletion is a hand-off to us, without another list, only if we
- * were next in line, if our own node lives (its watch was armed after the list,
- * and has not fired: on one connection events arrive in the order of what
- * happened), if this is no old news, read by a process that was stopped for longer
- * than its session lasts, and if the blocker is of another session than ours: when
- * ours ends, one transaction deletes both nodes, and the news of the two come in any
- * order. In all other cases a list tells. */
+/* What happened to the blocker is a hand-off to us, without another list, only if our own node
+ * lives (its watch was armed after the list, and has not fired: on one connection events arrive in
+ * the order of what happened), if this is no old news, read by a process that was stopped for
+ * longer than its session lasts, and if one of these holds:
+ *
+ * - Its holder has released it, and has said so. It held, so nobody was left before it.
+ * - It was deleted, we were next in line, and it is of another session than ours: when ours ends,
+ *   one transaction deletes both nodes, and the news of the two come in any order.
+ *
+ * In all other cases a list tells. */
 void zkl_request_on_watch_fired(zkl_request *request, const zkl_step *step) {
-    bool handed_over = request->wait.watching && step->event->deleted && step->event->fresh &&
-                       !step->event->own_session && request->wait.next_in_line &&
-                       request->own.watched && request->session.connected &&
-                       request->stage < ZKL_STAGE_LEAVING && request->outstanding == 0;
+    const zkl_event *event = step->event;
+    bool is_ours_to_take = request->wait.watching && event->fresh && request->own.watched &&
+                           request->session.connected && request->stage < ZKL_STAGE_LEAVING &&
+                           request->outstanding == 0;
+    bool is_free = event->deleted ? request->wait.next_in_line && !event->own_session
+                                  : event->data_set && request->wait.is_told;
     request->wait.watching = false;
-    if (handed_over) {
+    if (is_ours_to_take && is_free) {
         zkl_request_come_first(request, step);
     }
 }

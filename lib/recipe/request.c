@@ -36,6 +36,14 @@ static void look_for_lost_node(zkl_request *request, const zkl_step *step) {
     zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
 }
 
+/* To hand over is tried once: after that the node just has to go. */
+static void delete_own(zkl_request *request, const zkl_step *step) {
+    bool hands_over = zkl_request_may_hand_over(request);
+    request->own.hands_over = false;
+    zkl_request_ask(request, step, hands_over ? ZKL_ACTION_HAND_OVER : ZKL_ACTION_DELETE,
+                    request->own.node);
+}
+
 /* On the way out, a node that may exist is first found or ruled out. Then the drain goes on, as
  * perhaps nobody else comes who has the time to wait until the resource is empty. */
 static void advance_leave(zkl_request *request, const zkl_step *step) {
@@ -51,7 +59,7 @@ static void advance_leave(zkl_request *request, const zkl_step *step) {
     } else if (request->lost.surplus) {
         zkl_request_ask(request, step, ZKL_ACTION_DELETE, request->lost.node);
     } else if (request->own.state == ZKL_OWN_NODE_OURS) {
-        zkl_request_ask(request, step, ZKL_ACTION_DELETE, request->own.node);
+        delete_own(request, step);
     } else {
         look_for_lost_node(request, step);
     }
@@ -207,6 +215,13 @@ static void on_deleted(zkl_request *request, const zkl_step *step) {
     }
 }
 
+/* What is refused here may be allowed to a deletion. */
+static void on_handed_over(zkl_request *request, const zkl_step *step) {
+    if (step->event->outcome != ZKL_OUTCOME_REFUSED) {
+        on_deleted(request, step);
+    }
+}
+
 /* A refusal settles nothing: it may be that of a server which has not asked the leader. */
 static void on_settled(zkl_request *request, const zkl_step *step) {
     request->session.settled = step->event->outcome == ZKL_OUTCOME_OK;
@@ -232,6 +247,7 @@ static void on_disconnected(zkl_request *request, const zkl_step *step) {
     request->session.connected = false;
     request->session.settled = false;
     request->wait.next_in_line = false; /* till the next connection news come in any order */
+    request->wait.is_told = false;
     zkl_request_give_late_verdict(request, step);
     if (request->options.only_try && !request->verdict.given) {
         zkl_request_fail(request, step, ZKL_DISCONNECTED);
@@ -363,6 +379,7 @@ static void on_downgrade(zkl_request *request, const zkl_step *step) {
 
 static void on_released(zkl_request *request, const zkl_step *step) {
     zkl_request_end_downgrade(request, step, ZKL_NOT_HELD);
+    request->own.hands_over = request->stage == ZKL_STAGE_HELD;
     request->stage = ZKL_STAGE_LEAVING;
 }
 
@@ -383,6 +400,7 @@ static reaction *const reactions[] = {
     [ZKL_EVENT_PARENT_REMOVED] = zkl_request_on_parent_removed,
     [ZKL_EVENT_PARENT_INSPECTED] = zkl_request_on_parent_inspected,
     [ZKL_EVENT_DOWNGRADED] = zkl_request_on_downgraded,
+    [ZKL_EVENT_HANDED_OVER] = on_handed_over,
     [ZKL_EVENT_BACKED_OFF] = NULL, /* the end of a pause says no more than that */
     [ZKL_EVENT_WATCH_FIRED] = zkl_request_on_watch_fired,
     [ZKL_EVENT_OWN_WATCH_FIRED] = on_own_watch_fired,

@@ -64,6 +64,9 @@ void zkl_request_unwatch(bool *watched, const zkl_step *step, zkl_action_kind or
 zkl_contenders_place zkl_request_place(const zkl_request *request);
 /** Whether a list must show that it may join, before it does. */
 bool zkl_request_must_look_first(const zkl_request *request);
+/** Whether those who wait for its node may be told that its holder has released it: it held its
+ * lock with this very node, and alone, so nobody is left before them. */
+bool zkl_request_may_hand_over(const zkl_request *request);
 /** Its node was deleted while it waited: it joins again. */
 void zkl_request_lose_place(zkl_request *request, const zkl_step *step);
 void zkl_request_on_listed(zkl_request *request, const zkl_step *step);

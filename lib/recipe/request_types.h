@@ -41,6 +41,9 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
     OPERATION(INSPECT, INSPECTED)                                                                  \
     /* node. OK, NO_NODE: it is gone */                                                            \
     OPERATION(DELETE, DELETED)                                                                     \
+    /* in one transaction set the data of node, ours, and delete it: so whoever waits for it hears \
+     * that its holder has released it. OK, NO_NODE: it is gone */                                 \
+    OPERATION(HAND_OVER, HANDED_OVER)                                                              \
     /* any committed write; what was sent before is then decided. OK: it is done */                \
     OPERATION(SETTLE, SETTLED)                                                                     \
     /* node: ours, to hear of it when somebody deletes it. OK: the watch is armed; NO_NODE: our    \
@@ -60,7 +63,8 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
 
 /** What else a request is told. */
 #define ZKL_NEWS_LIST(NEWS)                                                                        \
-    NEWS(WATCH_FIRED)     /* deleted, fresh; of several watches the first, and none is left */     \
+    NEWS(WATCH_FIRED)     /* deleted, data_set, fresh; of several watches the first, and none is   \
+                             left */                                                               \
     NEWS(OWN_WATCH_FIRED) /* something happened to our own node */                                 \
     NEWS(PROBE) /* time to look after the node of a lock that is held; comes once in each period   \
                    of the session, in which a lease can be earned */                               \
@@ -113,7 +117,8 @@ typedef zkl_outcome zkl_field_OUTCOME;
     FIELD(of, FLAG, own_session) /* INSPECTED: the node's owner is our session; WATCH_FIRED:       \
                                     another request of our session made it */                      \
     FIELD(of, FLAG, holds_data)  /* PARENT_INSPECTED: somebody has written to it */                \
-    FIELD(of, FLAG, deleted)     /* WATCH_FIRED: the node was deleted, and not merely changed */   \
+    FIELD(of, FLAG, deleted)     /* WATCH_FIRED: the node was deleted, */                          \
+    FIELD(of, FLAG, data_set)    /* or its data were set */                                        \
     FIELD(of, FLAG, fresh) /* WATCH_FIRED, LISTED: our session cannot have expired since this was  \
                               sent */                                                              \
     FIELD(of, CHILDREN, children)                                                                  \
@@ -184,6 +189,7 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 #define ZKL_REQUEST_OWN(FIELD, of)                                                                 \
     FIELD(of, OWN_NODE, state)                                                                     \
     FIELD(of, FLAG, watched)                                                                       \
+    FIELD(of, FLAG, hands_over) /* it was held when it was released: say so */                     \
     FIELD(of, NUMBER, zxid)                                                                        \
     FIELD(of, NAME, node)
 
@@ -199,7 +205,8 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
     FIELD(of, FLAG, way_was_free) /* try, and where few may wait: the first list showed no reason  \
                                      to fail */                                                    \
     FIELD(of, FLAG, watching)     /* who is in its way */                                          \
-    FIELD(of, FLAG, next_in_line) /* when the blocker is deleted nobody is left before us */
+    FIELD(of, FLAG, next_in_line) /* when the blocker is deleted nobody is left before us */       \
+    FIELD(of, FLAG, is_told)      /* when the blocker's data are set its holder has released it */
 
 /** What did not work, or has to be done before anything else. */
 #define ZKL_REQUEST_RETRY(FIELD, of)                                                               \

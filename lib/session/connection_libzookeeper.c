@@ -255,6 +255,15 @@ static int call_multi(pending *request, const zkl_operation *operation) {
 
 /* ---- Watches ---------------------------------------------------------------- */
 
+static zkl_watch_event event_of(int type) {
+    bool of_data = type == ZOO_CHANGED_EVENT;
+    bool of_children = type == ZOO_CHILD_EVENT;
+    return type == ZOO_DELETED_EVENT ? ZKL_WATCH_EVENT_DELETED
+           : of_data                 ? ZKL_WATCH_EVENT_CHANGED
+           : of_children             ? ZKL_WATCH_EVENT_CHILDREN
+                                     : ZKL_WATCH_EVENT_CREATED;
+}
+
 /* Each watcher of libzookeeper receives the session's events as well: those
  * are the session watcher's work. */
 static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context) {
@@ -267,7 +276,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
     ZKL_WITH_MUTEX(self->mutex);
     if (self->handle == handle && !self->abandoned) {
         self->listener.watch_fired(self->listener.arg, (uint64_t)(uintptr_t)context,
-                                   type == ZOO_DELETED_EVENT);
+                                   event_of(type));
     }
 }
 

@@ -47,6 +47,7 @@ static const char *const refused_operations[] = {
     [ZKL_EVENT_WATCHED] = "read a node below",
     [ZKL_EVENT_INSPECTED] = "read a node below",
     [ZKL_EVENT_DELETED] = "delete a node below",
+    [ZKL_EVENT_HANDED_OVER] = "write to a node below",
     [ZKL_EVENT_SETTLED] = "check a node above",
     [ZKL_EVENT_OWN_WATCHED] = "read a node below",
     [ZKL_EVENT_PARENT_REMOVED] = "delete",

@@ -65,8 +65,8 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
     }
 }
 
-static void on_fired(void *arg, bool deleted) {
-    (void)deleted;
+static void on_fired(void *arg, zkl_watch_event event) {
+    (void)event;
     zkl_holder_watch_look_behind(arg);
 }
 

@@ -65,8 +65,8 @@ static void on_armed(void *arg, zkl_outcome outcome, int status) {
     }
 }
 
-static void on_fired(void *arg, bool deleted) {
-    (void)deleted;
+static void on_fired(void *arg, zkl_watch_event event) {
+    (void)event;
     look(arg);
 }
 

@@ -42,6 +42,14 @@ typedef enum zkl_watch_kind {
     ZKL_WATCH_KINDS
 } zkl_watch_kind;
 
+/** What happened to a node that is watched, or to its children. */
+typedef enum zkl_watch_event {
+    ZKL_WATCH_EVENT_CREATED,
+    ZKL_WATCH_EVENT_CHANGED, /* its data were set */
+    ZKL_WATCH_EVENT_DELETED,
+    ZKL_WATCH_EVENT_CHILDREN
+} zkl_watch_event;
+
 /** How a request ended, and what it brought. Strings live during the callback. */
 typedef struct zkl_reply {
     zkl_outcome outcome;
@@ -72,7 +80,7 @@ typedef struct zkl_listener {
     void *arg;
     const zkl_client_options *options; /* of TLS and SASL; NULL: neither */
     void (*session)(void *arg, const zkl_session_news *news);
-    void (*watch_fired)(void *arg, uint64_t watch_id, bool deleted);
+    void (*watch_fired)(void *arg, uint64_t watch_id, zkl_watch_event event);
     void (*answered)(void *arg); /* a request is over */
     /* Who the client is; NULL: nobody in particular. Gives one credential after the other, which
      * must live until the next call; false: there is no more. Without the mutex. */

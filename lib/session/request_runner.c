@@ -95,15 +95,16 @@ static void on_watch_armed(void *arg, zkl_outcome outcome, int status) {
     feed_outcome(arg, ZKL_EVENT_WATCHED, outcome, status);
 }
 
-static void on_watch_fired(void *arg, bool deleted) {
+static void on_watch_fired(void *arg, zkl_watch_event event) {
     zkl_request_runner *runner = arg;
-    zkl_event event = {
+    zkl_event fired = {
         .kind = ZKL_EVENT_WATCH_FIRED,
-        .deleted = deleted,
+        .deleted = event == ZKL_WATCH_EVENT_DELETED,
+        .data_set = event == ZKL_WATCH_EVENT_CHANGED,
         .fresh = zkl_liveness_is_fresh(&runner->session->liveness),
         .own_session = runner->blocker_is_ours,
     };
-    zkl_request_runner_feed(runner, &event);
+    zkl_request_runner_feed(runner, &fired);
 }
 
 /* The upgrade of what is held has a node of its own, which is to take its place. */
@@ -123,8 +124,8 @@ static void on_own_watch_armed(void *arg, zkl_outcome outcome, int status) {
     feed_outcome(arg, ZKL_EVENT_OWN_WATCHED, outcome, status);
 }
 
-static void on_own_watch_fired(void *arg, bool deleted) {
-    (void)deleted;
+static void on_own_watch_fired(void *arg, zkl_watch_event event) {
+    (void)event;
     zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCH_FIRED });
 }
 
@@ -304,10 +305,10 @@ static void ask(zkl_request_runner *runner, const zkl_action *action) {
     }
 }
 
-static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_listed children) {
+static void perform(zkl_request_runner *runner, const zkl_action *action, const zkl_event *event) {
     switch (action->kind) {
     case ZKL_ACTION_WATCH:
-        wait_behind(runner, action->node, children);
+        wait_behind(runner, action->node, event->children);
         break;
     case ZKL_ACTION_UNWATCH:
         zkl_watch_set_remove_all(&runner->watches);
@@ -325,6 +326,10 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_li
         tell_downgraded(runner, action->status);
         break;
     case ZKL_ACTION_GRANT:
+        if (event->kind == ZKL_EVENT_WATCH_FIRED) {
+            ZKL_COUNT(runner->sender.options.metrics, hand_offs);
+        }
+        /* fall through */
     case ZKL_ACTION_FAIL:
         tell_decided(runner, action->status);
         break;
@@ -367,7 +372,7 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     for (size_t i = 0; i < actions.count; i++) {
         bool last = i + 1 == actions.count;
         zkl_assert(recorder, last || actions.list[i].kind != ZKL_ACTION_END);
-        perform(runner, &actions.list[i], event->children);
+        perform(runner, &actions.list[i], event);
     }
 }
 

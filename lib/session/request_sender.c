@@ -99,6 +99,15 @@ static zkl_outcome downgrade(zkl_request_sender *self, const char *reader) {
     return transact(self, ZKL_ACTION_DOWNGRADE, changes, sizeof(changes) / sizeof(changes[0]));
 }
 
+/* Who waits for the node hears of the first of the two only. */
+static zkl_outcome hand_over(zkl_request_sender *self, const char *path) {
+    const zkl_multi_operation changes[] = {
+        { ZKL_MULTI_SET, path, NULL, 0, ZKL_ANY_VERSION },
+        { ZKL_MULTI_REMOVE, path, NULL, 0, ZKL_ANY_VERSION },
+    };
+    return transact(self, ZKL_ACTION_HAND_OVER, changes, sizeof(changes) / sizeof(changes[0]));
+}
+
 /* A transaction, as only there a version can be given. */
 static zkl_outcome remove_parent(zkl_request_sender *self) {
     const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
@@ -123,6 +132,8 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
         break;
     case ZKL_ACTION_DOWNGRADE:
         return downgrade(self, path);
+    case ZKL_ACTION_HAND_OVER:
+        return hand_over(self, path);
     case ZKL_ACTION_MAKE_PARENT:
         self->parent_made_length = strlen(path);
         operation.kind = ZKL_OPERATION_CREATE_PARENT;

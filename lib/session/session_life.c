@@ -165,9 +165,9 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     zkl_liveness_probe_now(&session->liveness);
 }
 
-void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool deleted) {
+void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, zkl_watch_event event) {
     zkl_liveness_check_lease(&session->liveness);
-    zkl_watch_table_fired(&session->watches, watch_id, deleted);
+    zkl_watch_table_fired(&session->watches, watch_id, event);
 }
 
 /* ---- The end -------------------------------------------------------------------------------- */

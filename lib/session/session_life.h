@@ -16,7 +16,7 @@ void zkl_session_connecting(zkl_session *session);
 
 /** News from the operations. */
 void zkl_session_on_news(zkl_session *session, const zkl_session_news *news);
-void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool deleted);
+void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, zkl_watch_event event);
 
 /** Ends the session because it does not answer. To the requests it has expired, but their nodes may
  *  still be there. */

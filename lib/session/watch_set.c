@@ -49,13 +49,13 @@ static void on_armed(void *arg, zkl_outcome outcome, int status) {
     }
 }
 
-static void on_fired(void *arg, bool deleted) {
+static void on_fired(void *arg, zkl_watch_event event) {
     zkl_watch_set *set = arg;
     if (set->awaited > 0) {
         note(set, ZKL_OUTCOME_NO_NODE, ZKL_OK);
     } else if (set->waits) {
         set->waits = false;
-        set->fired(set->arg, deleted);
+        set->fired(set->arg, event);
     }
 }
 

@@ -17,7 +17,7 @@ typedef struct zkl_watch_set {
     /* All replies are in: OK, all are armed; NO_NODE, one is gone already; else a failure. */
     void (*armed)(void *arg, zkl_outcome outcome, int status);
     /* The first of them since they were armed. */
-    void (*fired)(void *arg, bool deleted);
+    void (*fired)(void *arg, zkl_watch_event event);
     struct watched_nodes *present; /* NULL: none */
     size_t awaited;                /* replies */
     bool waits;                    /* all are armed, and none has fired */

@@ -254,7 +254,7 @@ void zkl_watch_table_remove(zkl_watch_waiter *waiter) {
 
 /* News of the session come in order: what fires before it is armed is older than the reply that is
  * awaited, which shows what has happened. */
-void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted) {
+void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_event event) {
     zkl_watch *watch = NULL;
     HASH_FIND(id_handle, table->by_id, &watch_id, sizeof(watch_id), watch);
     if (watch == NULL || watch->state != WATCH_ARMED) {
@@ -266,7 +266,7 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool delet
     table->telling = true;
     for (zkl_watch_waiter *waiter = waiters, *next; waiter != NULL; waiter = next) {
         next = waiter->next;
-        waiter->fired(waiter->arg, deleted);
+        waiter->fired(waiter->arg, event);
     }
     table->telling = false;
 }

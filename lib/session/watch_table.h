@@ -24,7 +24,7 @@ typedef struct zkl_watch_waiter {
     void *arg;
     /* OK: it will fire. Else it will not. NULL: it is part of a zkl_children_waiter. */
     void (*armed)(void *arg, zkl_outcome outcome, int status);
-    void (*fired)(void *arg, bool deleted);
+    void (*fired)(void *arg, zkl_watch_event event);
     zkl_watch *watch; /* NULL: it waits for none */
     struct zkl_watch_waiter *prev, *next;
 } zkl_watch_waiter;
@@ -58,7 +58,7 @@ int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter);
 /** One that waits for nothing is fine. */
 void zkl_watch_table_remove(zkl_watch_waiter *waiter);
 
-void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted);
+void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_event event);
 /** Removals whose reply was lost, or that were turned away, are sent again: on each new
  *  connection, and now and then. */
 void zkl_watch_table_remove_again(zkl_watch_table *table);

@@ -64,6 +64,8 @@ typedef struct zkl_histogram {
  *  when they are written. */
 #define ZKL_CLASS_NUMBER_LIST(X)                                                                   \
     X(releases, zklock_releases_total, counter, "Locks that were held and released.")              \
+    X(hand_offs, zklock_hand_offs_total, counter,                                                  \
+      "Locks that were granted by the news of a release, without another list.")                   \
     X(rejoins, zklock_rejoins_total, counter,                                                      \
       "Places in a queue that were lost to an expiry or a deletion by hand.")                      \
     X(retries, zklock_retries_total, counter,                                                      \

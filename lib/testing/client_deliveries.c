@@ -117,18 +117,18 @@ static void deliver_news(zkl_connection *self, const zkl_session_news *news) {
 }
 
 static void deliver_watch(zkl_connection *self, const zkl_client_delivery *item) {
-    bool deleted = item->answer->event == ZKL_WATCH_EVENT_DELETED;
     for (size_t i = 0; i < item->watch_ids.count; i++) {
         if (self->abandoned || self->closing) {
             return;
         }
         zkl_delivery told = delivery_of(self, ZKL_DELIVERY_WATCH);
         told.path = item->answer->path;
-        told.deleted = deleted;
+        told.deleted = item->answer->event == ZKL_WATCH_EVENT_DELETED;
         told.server = item->answer->server;
         told.applied_zxid = item->answer->applied_zxid;
         zkl_ensemble_tell_delivered(&told);
-        self->listener.watch_fired(self->listener.arg, item->watch_ids.list[i], deleted);
+        self->listener.watch_fired(self->listener.arg, item->watch_ids.list[i],
+                                   item->answer->event);
     }
 }
 

@@ -64,13 +64,6 @@ zkl_call *zkl_call_make_path(zkl_call_kind kind, const char *path);
 zkl_call *zkl_call_make_auth(const char *scheme, const char *secret);
 zkl_call *zkl_call_make_watches(const zkl_watched *watched, size_t count);
 
-typedef enum zkl_watch_event {
-    ZKL_WATCH_EVENT_CREATED,
-    ZKL_WATCH_EVENT_CHANGED,
-    ZKL_WATCH_EVENT_DELETED,
-    ZKL_WATCH_EVENT_CHILDREN
-} zkl_watch_event;
-
 typedef enum zkl_answer_kind {
     ZKL_ANSWER_CONNECTED,
     ZKL_ANSWER_EXPIRED,

@@ -230,9 +230,12 @@ static void introduce_himself(speaker *self) {
     }
 }
 
-static void on_watch(void *arg, uint64_t watch_id, bool deleted) {
+static void on_watch(void *arg, uint64_t watch_id, zkl_watch_event event) {
     char line[TRANSCRIPT_LINE_SIZE];
-    snprintf(line, sizeof(line), " %d: %s", (int)watch_id, deleted ? "deleted" : "something else");
+    snprintf(line, sizeof(line), " %d: %s", (int)watch_id,
+             event == ZKL_WATCH_EVENT_DELETED   ? "deleted"
+             : event == ZKL_WATCH_EVENT_CHANGED ? "changed"
+                                                : "something else");
     note(arg, "watch", line);
 }
 

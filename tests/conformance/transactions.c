@@ -359,6 +359,37 @@ static bool change_of_data_meanwhile_is_told_at_the_reconnect(void) {
     return true;
 }
 
+/* Whoever watches hears of the first of the two; whoever was away, of the last; and nobody, of a
+ * transaction that fails. */
+static bool node_that_is_set_and_deleted_at_once_is_told_as_changed(void) {
+    make_by_hand("/y");
+    speaker *a = begin_alone();
+    speaker *b = speaker_enter("b");
+    ask_exists(a, "/p/x", 1);
+    ask_exists(a, "/y", 2);
+    hear(a);
+    ask_exists(b, "/p/x", 3);
+    hear(b);
+    ASK(b, OPERATION(SET, "/p/x", ZKL_ANY_VERSION), OPERATION(REMOVE, "/none", ZKL_ANY_VERSION));
+    hear(b);
+    ASK(b, OPERATION(SET, "/p/x", ZKL_ANY_VERSION), OPERATION(REMOVE, "/p/x", ZKL_ANY_VERSION));
+    hear(b);
+    hear_until(a, "watch 1");
+    catch_up(a);
+    cut_next_and_stay_away(a, STAGE_LIST, STAGE_REQUEST_LOST);
+    ask_list(a, "/p");
+    hear_until(a, "connecting");
+    ASK(b, OPERATION(SET, "/y", ZKL_ANY_VERSION), OPERATION(REMOVE, "/y", ZKL_ANY_VERSION));
+    hear(b);
+    admit(a);
+    hear_until(a, "watch 2");
+    catch_up(a);
+    count_watches(a);
+    speaker_leave(b);
+    speaker_leave(a);
+    return true;
+}
+
 /* ---- Containers: what the transactions of the leader delete --------------------------- */
 
 static bool container_goes_some_time_after_its_last_child(void) {
@@ -402,6 +433,7 @@ const conversation transaction_conversations[] = {
     CONVERSATION(own_transaction_fails_with_its_first_failure),
     CONVERSATION(lost_transaction),
     CONVERSATION(change_of_data_meanwhile_is_told_at_the_reconnect),
+    CONVERSATION(node_that_is_set_and_deleted_at_once_is_told_as_changed),
     CONVERSATION(container_goes_some_time_after_its_last_child),
     CONVERSATIONS_END,
 };

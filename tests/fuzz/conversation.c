@@ -13,6 +13,9 @@ enum { NO_EVENT = -1, BASES = 5, TAIL_KINDS = 4 };
 
 static void name_session(conversation *talk) {
     name_own_guid(talk->guid, talk->session);
+    if (talk->is_protected) {
+        name_protect(talk->guid);
+    }
     name_own_prefix(talk->prefix, talk->guid, talk->mode, talk->permits);
     snprintf(talk->owner, sizeof(talk->owner), "_c_%s-", talk->guid);
 }
@@ -156,33 +159,20 @@ static int kind_of_letter(uint8_t byte) {
         char letter;
         zkl_event_kind kind;
     } letters[] = {
-        { 's', ZKL_EVENT_START },
-        { 'c', ZKL_EVENT_CREATED },
-        { 'l', ZKL_EVENT_LISTED },
-        { 'm', ZKL_EVENT_PARENT_MADE },
-        { 'w', ZKL_EVENT_WATCHED },
-        { 'i', ZKL_EVENT_INSPECTED },
-        { 'd', ZKL_EVENT_DELETED },
-        { 't', ZKL_EVENT_SETTLED },
-        { 'o', ZKL_EVENT_OWN_WATCHED },
-        { 'b', ZKL_EVENT_BACKED_OFF },
-        { 'f', ZKL_EVENT_WATCH_FIRED },
-        { 'g', ZKL_EVENT_OWN_WATCH_FIRED },
-        { 'k', ZKL_EVENT_PROBE },
-        { 'e', ZKL_EVENT_LEASE_BEGUN },
-        { 'q', ZKL_EVENT_LEASE_THIN },
-        { 'n', ZKL_EVENT_LEASE_ENDED },
-        { 'h', ZKL_EVENT_HOLD_LIMIT },
-        { 'u', ZKL_EVENT_CONNECTED },
-        { 'v', ZKL_EVENT_DISCONNECTED },
-        { 'x', ZKL_EVENT_SESSION_ENDED },
-        { 'y', ZKL_EVENT_TIMED_OUT },
-        { 'a', ZKL_EVENT_CANCELLED },
-        { 'r', ZKL_EVENT_RELEASED },
-        { 'p', ZKL_EVENT_PARENT_REMOVED },
-        { 'z', ZKL_EVENT_DOWNGRADED },
-        { 'j', ZKL_EVENT_DOWNGRADE },
-        { '[', ZKL_EVENT_PARENT_INSPECTED },
+        { 's', ZKL_EVENT_START },           { 'c', ZKL_EVENT_CREATED },
+        { 'l', ZKL_EVENT_LISTED },          { 'm', ZKL_EVENT_PARENT_MADE },
+        { 'w', ZKL_EVENT_WATCHED },         { 'i', ZKL_EVENT_INSPECTED },
+        { 'd', ZKL_EVENT_DELETED },         { 't', ZKL_EVENT_SETTLED },
+        { '\\', ZKL_EVENT_HANDED_OVER },    { 'o', ZKL_EVENT_OWN_WATCHED },
+        { 'b', ZKL_EVENT_BACKED_OFF },      { 'f', ZKL_EVENT_WATCH_FIRED },
+        { 'g', ZKL_EVENT_OWN_WATCH_FIRED }, { 'k', ZKL_EVENT_PROBE },
+        { 'e', ZKL_EVENT_LEASE_BEGUN },     { 'q', ZKL_EVENT_LEASE_THIN },
+        { 'n', ZKL_EVENT_LEASE_ENDED },     { 'h', ZKL_EVENT_HOLD_LIMIT },
+        { 'u', ZKL_EVENT_CONNECTED },       { 'v', ZKL_EVENT_DISCONNECTED },
+        { 'x', ZKL_EVENT_SESSION_ENDED },   { 'y', ZKL_EVENT_TIMED_OUT },
+        { 'a', ZKL_EVENT_CANCELLED },       { 'r', ZKL_EVENT_RELEASED },
+        { 'p', ZKL_EVENT_PARENT_REMOVED },  { 'z', ZKL_EVENT_DOWNGRADED },
+        { 'j', ZKL_EVENT_DOWNGRADE },       { '[', ZKL_EVENT_PARENT_INSPECTED },
     };
     for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
         if ((byte & 31U) == ((unsigned)letters[i].letter & 31U)) {
@@ -212,6 +202,7 @@ bool conversation_read(conversation *talk, fuzz_bytes *bytes, zkl_event *event) 
         uint8_t bits = fuzz_take(bytes, '0');
         event->deleted = (bits & 1U) != 0;
         event->fresh = (bits & 2U) == 0;
+        event->data_set = !event->deleted && (bits & 4U) != 0;
     } else if (event->kind == ZKL_EVENT_CANCELLED) {
         event->status = verdicts[fuzz_take(bytes, '0') % 3];
     } else if (event->kind == ZKL_EVENT_SESSION_ENDED && fuzz_take(bytes, '0') % 2 == 0) {
@@ -352,6 +343,9 @@ void conversation_note(conversation *talk, const zkl_event *event) {
     case ZKL_EVENT_DELETED:
         note_gone(talk, answered ? talk->deleted : "");
         break;
+    case ZKL_EVENT_HANDED_OVER:
+        note_gone(talk, answered ? talk->handed_over : "");
+        break;
     case ZKL_EVENT_PARENT_REMOVED:
         talk->created_truly = answered ? 0 : talk->created_truly; /* made anew, it counts anew */
         break;
@@ -374,9 +368,12 @@ zkl_children conversation_list(const conversation *talk) {
     return (zkl_children){ names, talk->listed };
 }
 
-void conversation_begin(conversation *talk, zkl_mode mode, unsigned permits, uint8_t base) {
+void conversation_begin(conversation *talk, zkl_mode mode, unsigned permits, bool is_protected,
+                        uint8_t base) {
     static const int32_t bases[BASES] = { 0, 998, ZKL_SEQUENCE_LIMIT - 4, -3, INT32_MAX - 1000 };
-    *talk = (conversation){ .mode = mode, .permits = permits, .base = bases[base % BASES] };
+    *talk = (conversation){
+        .mode = mode, .permits = permits, .is_protected = is_protected, .base = bases[base % BASES]
+    };
     talk->created_truly = talk->base + 16;
     name_session(talk);
 }

@@ -6,10 +6,12 @@
  *
  *     c created        outcome, sequence     a cancelled    0 to 2: with which status
  *     l listed         outcome, children     x session end  0: a fresh GUID, 1: none
- *     m parent made    outcome               f watch fired  bits: 1 deleted, 2 old news
+ *     m parent made    outcome               f watch fired  bits: 1 deleted, 2 old news,
+ *                                                              4 changed
  *     w watched        outcome               g own watch fired
  *     i inspected      outcome, 0 ours       e lease begun   q lease thin   n lease ended
  *     d deleted        outcome               k probe         h hold limit
+ *     \ handed over    outcome
  *     t settled        outcome               u connected     v disconnected
  *     o own watched    outcome               y timed out     r released
  *     b backed off                           s start
@@ -39,6 +41,7 @@ enum { CHILDREN_MAX = 8, OURS_MAX = 64, LISTED_NAME_SIZE = NAME_SIZE + 64 };
 typedef struct conversation {
     zkl_mode mode;
     unsigned permits;
+    bool is_protected;
     int32_t base;
     int32_t created_truly;
     unsigned session;
@@ -56,6 +59,7 @@ typedef struct conversation {
     char inspected[NAME_SIZE];
     char rejected[NAME_SIZE]; /* others' with our GUID, up to here in the order of names */
     char deleted[NAME_SIZE];
+    char handed_over[NAME_SIZE];
     char own_watched[NAME_SIZE];
     char reader[NAME_SIZE]; /* of the last downgrade, and in whose place */
     char writer[NAME_SIZE];
@@ -64,7 +68,8 @@ typedef struct conversation {
     size_t children_count;
 } conversation;
 
-void conversation_begin(conversation *talk, zkl_mode mode, unsigned permits, uint8_t base);
+void conversation_begin(conversation *talk, zkl_mode mode, unsigned permits, bool is_protected,
+                        uint8_t base);
 /** Frees the strings of the last event. */
 void conversation_end(conversation *talk);
 

@@ -2,7 +2,8 @@
  * The request machine under arbitrary events. The input is a conversation of
  * one or two letters for each event, decoded by conversation.h, with a header:
  *
- *     p or a   plausible or arbitrary events (see below)
+ *     p or a   plausible or arbitrary events (see below); r or c: the same, and our nodes are
+ *              protected
  *     0 to 3   the mode, and from 4 on how many permits, or how many may wait;  0 to 4: the
  * sequence that all others are counted from 0 to ?   bits: 1 a try, 2 fails on expiry, 4 needs a
  * lease, 8 which runs;
@@ -19,7 +20,8 @@
  *     at END no node of ours can be left: neither one that is known, nor one of a create
  *     whose reply was lost;
  *     a grant is justified by the last list, or by it and the deletion of the only one
- *     before us.
+ *     before us, or by it and a release that says so;
+ *     only what was held alone is released so.
  *
  * Plausible events are those that the runner can feed (request_runner.c): a reply
  * only to what is outstanding, a firing only of a watch that is armed, and after a
@@ -62,14 +64,15 @@ typedef struct fuzz_run {
 } fuzz_run;
 
 static void read_header(fuzz_run *run, fuzz_bytes *bytes) {
-    run->plausible = fuzz_take(bytes, 'p') % 2 == 0;
+    uint8_t first = fuzz_take(bytes, 'p');
+    run->plausible = first % 2 == 0;
     uint8_t what = fuzz_take(bytes, '0') % 16; /* '0' to '9' are 0 to 9 */
     bool permit = what % 4 > ZKL_WRITE;
     zkl_mode mode = permit ? ZKL_EXCLUSIVE : (zkl_mode)(what % 4);
     unsigned permits = permit ? 1U + what / 4U : 0;
     uint8_t base = fuzz_take(bytes, '0');
     uint8_t bits = fuzz_take(bytes, '0');
-    conversation_begin(&run->talk, mode, permits, base);
+    conversation_begin(&run->talk, mode, permits, (first & 2U) != 0, base);
     zkl_request_options options = {
         .mode = mode,
         .permits = permits,
@@ -102,14 +105,19 @@ static void check_grant(const fuzz_run *run, const zkl_event *event,
         EXPECT(!view.unlike_earlier);
         return;
     }
-    EXPECT(event->kind == ZKL_EVENT_WATCH_FIRED && event->deleted && event->fresh);
+    EXPECT(event->kind == ZKL_EVENT_WATCH_FIRED && event->fresh);
     EXPECT(before->watching && before->watching_own && before->connected);
     EXPECT(run->list_is_current);
-    EXPECT(view.earlier == 1);
     const char *blocker = view.blocker != NULL ? view.blocker : "";
     EXPECT(strcmp(blocker, run->talk.watched) == 0);
     zkl_node_kind kind = reference_name(blocker).kind;
-    EXPECT(kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_READ);
+    if (event->deleted) {
+        EXPECT(view.earlier == 1);
+        EXPECT(kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_READ);
+    } else {
+        EXPECT(event->data_set && name_is_protected(own) && name_is_protected(blocker));
+        EXPECT(kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_WRITE);
+    }
 }
 
 /* ---- Actions -------------------------------------------------------------------- */
@@ -136,6 +144,12 @@ static void check_node(fuzz_run *run, const zkl_action *action) {
         unit_check(conversation_is_ours(talk, action->node), __FILE__, __LINE__,
                    "DELETE %s, which nobody has said is ours", action->node);
         snprintf(talk->deleted, sizeof(talk->deleted), "%s", action->node);
+        break;
+    case ZKL_ACTION_HAND_OVER:
+        EXPECT(conversation_is_ours(talk, action->node) && name_is_protected(action->node));
+        EXPECT(reference_name(action->node).kind == ZKL_NODE_EXCLUSIVE ||
+               reference_name(action->node).kind == ZKL_NODE_WRITE);
+        snprintf(talk->handed_over, sizeof(talk->handed_over), "%s", action->node);
         break;
     case ZKL_ACTION_DOWNGRADE:
         EXPECT(conversation_is_ours(talk, run->request.own.node));
@@ -184,7 +198,7 @@ static void print_event(const fuzz_run *run, const zkl_event *event) {
     for (size_t i = 0; i < event->children.count; i++) {
         print_word(run, "", event->children.all[i].text);
     }
-    fputs(event->deleted ? " deleted" : "", stderr);
+    fputs(event->deleted ? " deleted" : event->data_set ? " changed" : "", stderr);
     fputs(event->own_session ? " ours" : "", stderr);
     fputs(event->holds_data ? " with_data" : "", stderr);
     fputs(" ->", stderr);

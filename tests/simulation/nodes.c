@@ -488,8 +488,33 @@ static bool is_named(int64_t session_id, const node_record *node, bool to_break)
     return false;
 }
 
-/* Nobody sets the data of a node but who asks for it; and of those for writes under a lock's guard
- * whoever holds that. */
+static bool deletes(const zkl_tree_transaction *transaction, const zkl_node *node) {
+    for (size_t i = 0; i < transaction->change_count; i++) {
+        const zkl_change *change = &transaction->changes[i];
+        if (change->kind == ZKL_CHANGE_DELETED && change->node == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By the version of the UUID in "_c_<uuid>-...". */
+static bool is_protected(const node_record *node) {
+    enum { VERSION_OFFSET = 17 };
+    return strlen(node->name) > VERSION_OFFSET && node->name[VERSION_OFFSET] == '8';
+}
+
+/* Whoever waits for such a node is told that its holder has released it, and asks no more. */
+static void judge_hand_over(const node_record *node) {
+    if (!is_protected(node) || nodes_permits(node) != 0 || !nodes_conflicts(node, true) ||
+        !nodes_was_first(node)) {
+        oracle_violated("the node %s was handed over, and %s was before it", node->name,
+                        node->blocked_by[0] != '\0' ? node->blocked_by : "perhaps somebody");
+    }
+}
+
+/* Nobody sets the data of a node but who asks for it, and its holder with its release; and of those
+ * for writes under a lock's guard whoever holds that. */
 static void note_set(const zkl_tree_transaction *transaction, const zkl_node *set) {
     static const char guarded[] = "/guarded-";
     if (strncmp(zkl_node_path(set), guarded, strlen(guarded)) == 0) {
@@ -498,6 +523,10 @@ static void note_set(const zkl_tree_transaction *transaction, const zkl_node *se
     }
     node_record *node = find(zkl_node_path(set));
     if (node == NULL || node->owner == 0 || transaction->session_id == 0) {
+        return;
+    }
+    if (node->owner == transaction->session_id && deletes(transaction, set)) {
+        judge_hand_over(node);
         return;
     }
     if (!is_named(transaction->session_id, node, false)) {

@@ -54,6 +54,8 @@
 #define BY_HAND 0
 #endif
 
+/* TELLS, where defined: all nodes but Curator's are protected, and a release says so. */
+
 #ifdef PERMITS
 #define PLACES 8
 #else
@@ -73,6 +75,12 @@ byte now_at = 1;
 byte node_count = 0;
 byte born[PLACES], gone[PLACES]; /* positions; gone 0: lives */
 byte owner[PLACES], kind[PLACES];
+#ifdef TELLS
+bool told[PLACES]; /* the one transaction that deleted it told that its holder released it */
+#define IS_TOLD_OF(n) told[n]
+#else
+#define IS_TOLD_OF(n) false
+#endif
 
 #define LIVES(n) (gone[n] == 0)
 #define LIVED(n, at) (born[n] <= (at) && (gone[n] == 0 || gone[n] > (at)))
@@ -187,9 +195,15 @@ inline remove_place() {
         born[i - 1] = born[i];
         gone[i - 1] = gone[i];
         owner[i - 1] = owner[i];
-        kind[i - 1] = kind[i]
+        kind[i - 1] = kind[i];
+#ifdef TELLS
+        told[i - 1] = told[i]
+#endif
     }
     node_count--;
+#ifdef TELLS
+    told[node_count] = false;
+#endif
     born[node_count] = 0;
     gone[node_count] = 0;
     owner[node_count] = 0;
@@ -287,6 +301,24 @@ inline commit_deletion(node) {
     :: LIVES(node) -> now_at++; gone[node] = now_at
     :: else
     fi
+}
+
+#ifdef BREAK_WAITER_TELLS
+#define TELLS_NOW(c) (KIND(c) != READ)
+#elif defined(BREAK_READER_TELLS)
+#define TELLS_NOW(c) (phase[c] == HELD)
+#else
+#define TELLS_NOW(c) (phase[c] == HELD && KIND(c) != READ)
+#endif
+
+inline commit_release(c) {
+#ifdef TELLS
+    if
+    :: LIVES(own[c]) -> told[own[c]] = TELLS_NOW(c)
+    :: else
+    fi;
+#endif
+    commit_deletion(own[c])
 }
 
 /* The leader takes no more requests of a session from its old server once it
@@ -456,7 +488,7 @@ inline leave(c) {
     if
     :: surplus[c] != NONE -> commit_deletion(surplus[c]); rule_out_late_creates(c); surplus[c] = NONE
     :: surplus[c] == NONE && own[c] != NONE ->
-        commit_deletion(own[c]);
+        commit_release(c);
         rule_out_late_creates(c);
         own[c] = NONE
     :: else -> settle(c)
@@ -604,7 +636,11 @@ proctype contender(byte c) {
 #define CAN_GIVE_UP(c) \
     (cancels > 0 && \
      (phase[c] == CREATING || phase[c] == SURPLUS || READS(c) || (phase[c] == IDLE && MAY_START(c))))
+#ifdef TELLS /* nobody can change what a release is told by */
+#define HEARS_OF_CHANGE(c) (by_hand > 0 && WATCHES(c) && CAN_WRITE(c) && !is_told[c])
+#else
 #define HEARS_OF_CHANGE(c) (by_hand > 0 && WATCHES(c) && CAN_WRITE(c))
+#endif
 
 inline end_session(c) {
     expiries--;
@@ -635,7 +671,7 @@ inline disconnect(c, sent, carried_out) {
     :: phase[c] == CREATING_TO_LEAVE -> late[c]++; unsure[c] = true; phase[c] = LEAVING
     :: (phase[c] == HELD || phase[c] == LEAVING) && own[c] != NONE && sent ->
         if
-        :: carried_out -> commit_deletion(own[c])
+        :: carried_out -> commit_release(c)
         :: else
         fi;
 #ifdef BREAK_DELETE_NOT_RETRIED

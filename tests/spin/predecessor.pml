@@ -5,6 +5,7 @@
 
 byte blocker[CONTENDERS] = NONE;
 bool next_in_line[CONTENDERS];
+bool is_told[CONTENDERS]; /* when its blocker's holder releases */
 
 #define WATCHES(c) ((phase[c] == ARMING_OWN || phase[c] == WAITING) && blocker[c] != NONE)
 #define WATCH_FIRED(c, position) (WATCHES(c) && FIRED(blocker[c], position))
@@ -22,13 +23,17 @@ inline forget_blockers(c) {
 inline forget_watches(c) {
     blocker[c] = NONE;
     next_in_line[c] = false;
+    is_told[c] = false;
     own_watch[c] = false
 }
 
 /* What was known of the own node holds for one connection. */
 inline doubt_hand_off(c) {
 #ifndef BREAK_HAND_OFF_OVER_RECONNECT
-    next_in_line[c] = false
+    next_in_line[c] = false;
+#endif
+#ifndef BREAK_TOLD_OVER_RECONNECT
+    is_told[c] = false
 #else
     skip
 #endif
@@ -82,6 +87,14 @@ inline look_for_blocker(c) {
 #define OF_ANOTHER(n, c) (owner[n] == CURATOR_OWNER || SESSION(owner[n]) != SESSION(c))
 #endif
 
+#if !defined(TELLS)
+#define TELLS_RELEASE(n) false
+#elif defined(BREAK_READER_TELLS)
+#define TELLS_RELEASE(n) (owner[n] != CURATOR_OWNER)
+#else
+#define TELLS_RELEASE(n) (owner[n] != CURATOR_OWNER && kind[n] != READ)
+#endif
+
 inline judge_queue(c) {
     look_for_blocker(c);
     if
@@ -93,6 +106,7 @@ inline judge_queue(c) {
 #endif
     :: else ->
         next_in_line[c] = ONLY_ONE_EARLIER && LEAVES_NOBODY(blocker[c]) && OF_ANOTHER(blocker[c], c);
+        is_told[c] = TELLS_RELEASE(blocker[c]);
         phase[c] = ARMING
     fi
 }
@@ -114,6 +128,12 @@ inline check_herd(c) {
     assert(one_is_woken)
 }
 
+#ifdef BREAK_TOLD_UNWATCHED
+#define MUST_LIVE(c) next_in_line[c]
+#else
+#define MUST_LIVE(c) (next_in_line[c] || is_told[c])
+#endif
+
 inline take_watch(c) {
     seen[SESSION(c)] = at;
     if
@@ -121,7 +141,7 @@ inline take_watch(c) {
 #ifdef BREAK_HAND_OFF_UNWATCHED
         phase[c] = WAITING;
 #else
-        phase[c] = (next_in_line[c] && !own_watch[c] -> ARMING_OWN : WAITING);
+        phase[c] = (MUST_LIVE(c) && !own_watch[c] -> ARMING_OWN : WAITING);
 #endif
         check_herd(c)
     :: else ->
@@ -147,19 +167,22 @@ inline take_own_watch(c) {
 
 /* ---- News -------------------------------------------------------------- */
 
-#if defined(CUT_OFF) || defined(BREAK_HAND_OFF_STALE)
+#if defined(CUT_OFF) || defined(BREAK_HAND_OFF_STALE) || defined(BREAK_TOLD_STALE)
 #define CAN_BE_FRESH(c) true
 #else
 #define CAN_BE_FRESH(c) (ended_at[SESSION(c)] == 0)
 #endif
 #ifdef BREAK_HAND_OFF_UNWATCHED
 #define OWN_NODE_LIVES(c) true
+#elif defined(BREAK_TOLD_UNWATCHED)
+#define OWN_NODE_LIVES(c) (own_watch[c] || !next_in_line[c])
 #else
 #define OWN_NODE_LIVES(c) own_watch[c]
 #endif
 
 #define HANDED_OVER(c) \
-    (phase[c] == WAITING && next_in_line[c] && OWN_NODE_LIVES(c) && CAN_BE_FRESH(c))
+    (phase[c] == WAITING && (next_in_line[c] || (is_told[c] && IS_TOLD_OF(blocker[c]))) && \
+     OWN_NODE_LIVES(c) && CAN_BE_FRESH(c))
 
 #define HEARS_OF_BLOCKER(c) (WATCHES(c) && CAN_HEAR_OF(blocker[c], c))
 
@@ -170,6 +193,7 @@ inline choose_news(c) {
 inline stop_waiting(c) {
     blocker[c] = NONE;
     next_in_line[c] = false;
+    is_told[c] = false;
     if
     :: phase[c] == WAITING -> phase[c] = QUEUED
     :: else

@@ -34,10 +34,10 @@ static void on_session(void *arg, const zkl_session_news *news) {
     zkl_condition_broadcast(&client.changed);
 }
 
-static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
+static void on_watch_fired(void *arg, uint64_t watch_id, zkl_watch_event event) {
     (void)arg;
     (void)watch_id;
-    (void)deleted;
+    (void)event;
 }
 
 static void on_answered(void *arg, const zkl_reply *reply) {

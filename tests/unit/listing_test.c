@@ -135,7 +135,7 @@ TEST(waiter_that_was_stopped_is_not_granted_by_a_list_without_a_write_before_it)
     stage->fake.now_ms += 60000;
     EXPECT_INT(stage_start(stage, &stage->b, "/r", 0), ZKL_OK);
     EXPECT_INT(lists_under_way(stage), 1);
-    zkl_session_on_watch_fired(&stage->session, watch, true);
+    zkl_session_on_watch_fired(&stage->session, watch, ZKL_WATCH_EVENT_DELETED);
     stage_hush(stage);
     stage_listed_own(stage, 1, "lock-0000000003", NULL);
     EXPECT_INT(stage->b.verdict, ZKL_BUSY);

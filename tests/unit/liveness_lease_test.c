@@ -137,7 +137,7 @@ TEST(deletion_that_arrives_after_the_end_of_the_lease_grants_nothing) {
     stage_hush(stage);
     live_stop_for(stage, LEASE_MS - CONNECTING_MS);
     EXPECT(live_is_fresh(stage));
-    zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, ZKL_WATCH_EVENT_DELETED);
     FAKE_HEARD(&stage->fake, "lost -10");
     EXPECT_INT(stage->b.verdicts, 0);
     live_finish(stage);

@@ -48,7 +48,8 @@ TEST(node_deleted_by_somebody_is_told) {
     answer_watch(desk, ZKL_OUTCOME_OK);
     TOLD(desk, &ear, "");
     desk_enter(desk);
-    zkl_session_on_watch_fired(&desk->client->sessions->session, desk->fake.last_watch_id, true);
+    zkl_session_on_watch_fired(&desk->client->sessions->session, desk->fake.last_watch_id,
+                               ZKL_WATCH_EVENT_DELETED);
     desk_leave(desk);
     answer_watch(desk, ZKL_OUTCOME_NO_NODE);
     TOLD(desk, &ear, "lost 4711 ZKL_NODE_DELETED");

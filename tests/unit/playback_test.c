@@ -123,7 +123,7 @@ TEST(changed_action_is_found) {
 }
 
 #define SET_LINES                                                                                  \
-    "zklock-record version=4 library=0 process=1 label= opened=o opened_ms=0 dropped=0\n"          \
+    "zklock-record version=5 library=0 process=1 label= opened=o opened_ms=0 dropped=0\n"          \
     "1 5 set=3 STEP size=2 granted=1 under_way=2 MEMBER_FAILED status=ZKL_NODE_DELETED -> WAKE\n"  \
     "2 5 set=3 STEP size=2 stage=FAILED granted=1 under_way=2 failure=ZKL_NODE_DELETED "           \
     "MEMBER_ENDED -> nothing\nend records=2\n"
@@ -213,7 +213,7 @@ TEST(record_after_the_end_is_found) {
 }
 
 TEST(event_of_a_request_without_a_state_is_skipped_only_where_records_were_dropped) {
-    const char *text = "zklock-record version=4 library=0 process=1 label= opened=o opened_ms=0 "
+    const char *text = "zklock-record version=5 library=0 process=1 label= opened=o opened_ms=0 "
                        "dropped=%d\n%d 5 request=7 CONNECTED -> nothing\nend records=1\n";
     char record[512];
     snprintf(record, sizeof(record), text, 0, 1);
@@ -257,6 +257,8 @@ static zkl_event_kind answer_to(zkl_action_kind kind) {
         return ZKL_EVENT_INSPECTED;
     case ZKL_ACTION_DELETE:
         return ZKL_EVENT_DELETED;
+    case ZKL_ACTION_HAND_OVER:
+        return ZKL_EVENT_HANDED_OVER;
     case ZKL_ACTION_SETTLE:
         return ZKL_EVENT_SETTLED;
     case ZKL_ACTION_INSPECT_PARENT:
@@ -293,6 +295,7 @@ static zkl_event random_event(unit_random *random, zkl_event_kind kind, const ch
         .own_session = unit_random_below(random, 2) == 0,
         .holds_data = unit_random_below(random, 8) == 0,
         .deleted = unit_random_below(random, 2) == 0,
+        .data_set = unit_random_below(random, 2) == 0,
         .fresh = unit_random_below(random, 2) == 0,
         .children = listed((zkl_children){ names, unit_random_below(random, 6) }),
         .guid = unit_random_below(random, 4) == 0 ? NULL : BENCH_GUID,

@@ -154,3 +154,180 @@ CONVERSATION(deletion_after_the_own_watch_fired_is_no_hand_off, exclusive) = {
     "watch_fired deleted -> ",
     "own_watched NO_NODE -> REJOIN CREATE LIST",
 };
+
+/* ---- Told by the holder ------------------------------------------------------------------ */
+
+static const trace_setup protected_one = { .mode = ZKL_EXCLUSIVE, .is_protected = true };
+static const trace_setup protected_reader = { .mode = ZKL_READ, .is_protected = true };
+static const trace_setup protected_writer = { .mode = ZKL_WRITE, .is_protected = true };
+static const trace_setup protected_upgrade = { .mode = ZKL_WRITE,
+                                               .is_protected = true,
+                                               .companion = "r2" };
+static const trace_setup protected_permit = { .mode = ZKL_EXCLUSIVE,
+                                              .permits = 2,
+                                              .is_protected = true };
+
+CONVERSATION(release_that_says_so_is_a_grant_however_long_the_queue, protected_one) = {
+    JOINED("me4"),
+    "listed x1 x2 X3 me4 -> WATCH X3 WATCH_OWN me4",
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+    "watch_fired changed -> GRANT",
+    "released            -> HAND_OVER me4",
+    "own_watch_fired     -> ",
+    "handed_over OK      -> END",
+};
+
+CONVERSATION(readers_are_told_by_a_writer, protected_reader) = {
+    JOINED("me4"),
+    "listed r1 W2 r3 me4 -> WATCH W2 WATCH_OWN me4",
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+    "watch_fired changed -> GRANT",
+    "released            -> DELETE me4", /* others may read on */
+};
+
+/* When our session ends its nodes are deleted, and not changed. */
+CONVERSATION(release_by_our_own_session_says_so_too, protected_one) = {
+    WAITING("X2", "me3"),
+    "watch_fired changed ours -> GRANT",
+};
+
+CONVERSATION(deletion_of_a_protected_node_tells_no_more_than_that, protected_one) = {
+    JOINED("me4"),
+    "listed x1 X3 me4    -> WATCH X3 WATCH_OWN me4",
+    "watched OK -> ",
+    "own_watched OK      -> ",
+    "watch_fired deleted -> LIST",
+};
+
+CONVERSATION(change_of_a_node_that_others_can_write_to_tells_nothing, protected_one) = {
+    WAITING("x2", "me3"),
+    "watch_fired changed -> LIST",
+};
+
+CONVERSATION(change_of_a_reader_tells_nothing, protected_writer) = {
+    WAITING("R2", "me3"),
+    "watch_fired changed -> LIST",
+};
+
+CONVERSATION(change_of_a_permit_tells_nothing, protected_permit) = {
+    JOINED("me4"),
+    "listed P1 P3 me4    -> WATCH P3",
+    "watched OK          -> ",
+    "watch_fired changed -> LIST",
+    "listed P1 me4       -> GRANT",
+    "released            -> DELETE me4",
+};
+
+CONVERSATION(event_that_is_neither_tells_nothing, protected_one) = {
+    WAITING("X2", "me3"),
+    "watch_fired somehow -> LIST",
+};
+
+/* Servers that do not know its identity protect nothing. */
+CONVERSATION(client_that_cannot_protect_its_node_trusts_nobody, exclusive) = {
+    WAITING("X2", "me3"),
+    "watch_fired changed -> LIST",
+    "listed me3          -> GRANT",
+    "released            -> DELETE me3",
+};
+
+CONVERSATION(release_is_no_news_to_a_process_that_was_stopped, protected_one) = {
+    WAITING("X2", "me3"),
+    "watch_fired changed long_ago -> LIST",
+};
+
+CONVERSATION(release_is_nothing_to_us_while_our_own_watch_is_not_armed, protected_one) = {
+    JOINED("me4"),
+    "listed x1 X3 me4    -> WATCH X3 WATCH_OWN me4",
+    "watched OK          -> ",
+    "watch_fired changed -> ",
+    "own_watched OK      -> LIST",
+};
+
+/* X holds, somebody waits behind it, we behind that one, whose node is broken by hand. */
+CONVERSATION(release_is_nothing_to_us_when_our_own_node_is_gone, protected_one) = {
+    WAITING("X2", "me3"),
+    "own_watch_fired     -> WATCH_OWN me3",
+    "watch_fired changed -> ",
+    "own_watched NO_NODE -> REJOIN CREATE LIST",
+};
+
+CONVERSATION(release_is_no_hand_off_on_another_connection, protected_one) = {
+    WAITING("X2", "me3"),
+    "disconnected        -> ",
+    "connected           -> ",
+    "watch_fired changed -> LIST",
+};
+
+/* ---- Telling ------------------------------------------------------------------------------ */
+
+CONVERSATION(hand_over_that_finds_nothing_is_a_release, protected_one) = {
+    GRANTED("me3"),
+    "released            -> HAND_OVER me3",
+    "handed_over NO_NODE -> END",
+};
+
+CONVERSATION(hand_over_that_is_refused_is_a_plain_deletion, protected_one) = {
+    GRANTED("me3"),
+    "released            -> HAND_OVER me3",
+    "handed_over REFUSED -> DELETE me3",
+    "deleted OK          -> END",
+};
+
+CONVERSATION(hand_over_that_is_lost_is_a_plain_deletion, protected_one) = {
+    GRANTED("me3"),
+    "released            -> HAND_OVER me3",
+    "disconnected        -> ",
+    "handed_over UNKNOWN -> ",
+    "connected           -> DELETE me3",
+    "deleted NO_NODE     -> END",
+};
+
+CONVERSATION(waiter_that_gives_up_tells_nobody, protected_one) = {
+    WAITING("X2", "me3"),
+    "cancelled           -> FAIL CANCELLED UNWATCH DELETE me3",
+};
+
+CONVERSATION(lock_that_was_lost_is_not_handed_over, protected_one) = {
+    GRANTED("me3"),
+    "hold_limit          -> LOSE HOLD_LIMIT DELETE me3",
+};
+
+static const trace_setup protected_lease = {
+    .mode = ZKL_EXCLUSIVE, .is_protected = true, .needs_lease = true, .lease_runs = true
+};
+
+/* Others may have been told that it is lost, and it may be at work all the same. */
+CONVERSATION(lock_that_was_lost_with_its_lease_is_not_handed_over, protected_lease) = {
+    GRANTED("me3"),
+    "lease_ended         -> LOSE LEASE_ENDED",
+    "released            -> DELETE me3",
+};
+
+/* The reader that it was holds on. */
+CONVERSATION(upgrade_is_not_handed_over, protected_upgrade) = {
+    JOINED("me3"),
+    "listed r2 me3       -> GRANT",
+    "released            -> DELETE me3",
+};
+
+CONVERSATION(writer_that_became_a_reader_is_not_handed_over, protected_writer) = {
+    GRANTED("me3"),
+    "downgrade           -> DOWNGRADE R3",
+    "released            -> DOWNGRADE_ENDED NOT_HELD",
+    "downgraded OK       -> DELETE R3",
+};
+
+/* Of two nodes it is not known by which of them others wait. */
+CONVERSATION(surplus_node_is_not_handed_over, protected_one) = {
+    CREATE_LOST,
+    "connected           -> CREATE LIST",
+    "created me5         -> ",
+    "listed me3 me5      -> INSPECT me3",
+    "inspected ours      -> DELETE me5",
+    "deleted OK          -> LIST",
+    "listed me3          -> GRANT",
+    "released            -> HAND_OVER me3",
+};

@@ -110,7 +110,7 @@ TEST(our_end_does_not_take_the_successors_watch_away) {
     stage_feed(&stage->a, ZKL_EVENT_RELEASED);
     stage_answer(stage, "remove", ZKL_OUTCOME_OK);
     FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003; ended"); /* no unwatch */
-    zkl_session_on_watch_fired(&stage->session, shared_watch, true);
+    zkl_session_on_watch_fired(&stage->session, shared_watch, ZKL_WATCH_EVENT_DELETED);
     FAKE_HEARD(&stage->fake, "list /r"); /* of one session: no hand-off */
     stage_listed_own(stage, 2, "lock-0000000004", NULL);
     FAKE_HEARD(&stage->fake, "b decided 0");
@@ -147,7 +147,7 @@ static void end_handed_over(run_stage *stage) {
 TEST(deletion_is_a_hand_off_without_a_list) {
     run_stage *stage = stage_open();
     uint64_t blocker_watch = wait_next_in_line(stage);
-    zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, ZKL_WATCH_EVENT_DELETED);
     FAKE_HEARD(&stage->fake, "decided 0");
     end_handed_over(stage);
 }
@@ -157,7 +157,7 @@ TEST(news_that_may_be_older_than_the_session_is_no_hand_off) {
     run_stage *stage = stage_open();
     uint64_t blocker_watch = wait_next_in_line(stage);
     stage->fake.now_ms += 10000;
-    zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, ZKL_WATCH_EVENT_DELETED);
     /* A list alone might be answered by a server that does not know of the end of the session. */
     FAKE_HEARD(&stage->fake, "check /locks; list /r");
     stage_answer(stage, "check", ZKL_OUTCOME_OK);
@@ -173,7 +173,7 @@ TEST(list_goes_behind_a_write_that_was_sent_after_the_stop) {
     EXPECT_INT(zkl_liveness_settle(&stage->session.liveness), ZKL_OUTCOME_OK); /* under way */
     FAKE_HEARD(&stage->fake, "check /locks");
     stage->fake.now_ms += 10000;
-    zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, ZKL_WATCH_EVENT_DELETED);
     FAKE_HEARD(&stage->fake, "check /locks; list /r");
     stage_answer(stage, "check", ZKL_OUTCOME_OK);
     stage_answer(stage, "check", ZKL_OUTCOME_OK);
@@ -248,7 +248,7 @@ TEST(own_node_deleted_while_waiting_joins_again_at_once) {
 TEST(place_that_a_list_does_not_show_takes_its_own_watch_away) {
     run_stage *stage = stage_open();
     uint64_t blocker_watch = wait_next_in_line(stage);
-    zkl_session_on_watch_fired(&stage->session, blocker_watch, false);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, ZKL_WATCH_EVENT_CHANGED);
     stage_hush(stage);
     stage_listed(stage, "lock-0000000002", NULL);
     FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; create /r/#1-lock-; list /r");
@@ -260,7 +260,7 @@ TEST(place_that_a_list_does_not_show_takes_its_own_watch_away) {
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
     EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 2);
-    zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, ZKL_WATCH_EVENT_DELETED);
     FAKE_HEARD(&stage->fake, "decided 0");
     end_handed_over(stage);
 }

@@ -16,6 +16,7 @@
  *     after END there is no node of ours, and no write that could still make one;
  *     when the faults end, the request comes to its end as well.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +77,7 @@ typedef struct random_walk {
     small_world world;
     zkl_mode mode;
     unsigned permits;
+    bool is_protected;
     int64_t token;
     const char *listed[NODES_MAX]; /* the last list */
     size_t listed_count;
@@ -89,6 +91,7 @@ static struct {
     unsigned grants, failures, losses, rejoins, inspections, ends, late_creates, watches;
     unsigned hand_offs, stops, kept_nodes, deleted_while_held, hold_limits, downgrades, drains;
     unsigned own_downgrades, permits, full, members, data_written, data_deleted;
+    unsigned told, releases_told;
 } seen;
 
 #define CHECK(walk, condition)                                                                     \
@@ -176,7 +179,8 @@ static void apply(small_world *world, const sent_operation *operation) {
     child_node *child = find_child(world, operation->node);
     if (operation->kind == ZKL_ACTION_CREATE) {
         seen.late_creates += create(world, operation->node) ? 1U : 0U;
-    } else if (operation->kind == ZKL_ACTION_DELETE && child != NULL) {
+    } else if ((operation->kind == ZKL_ACTION_DELETE || operation->kind == ZKL_ACTION_HAND_OVER) &&
+               child != NULL) {
         remove_child(world, child);
     } else if (operation->kind == ZKL_ACTION_MAKE_PARENT) {
         make_parent(world);
@@ -382,6 +386,8 @@ static zkl_event_kind answer_to(zkl_action_kind kind) {
         return ZKL_EVENT_INSPECTED;
     case ZKL_ACTION_DELETE:
         return ZKL_EVENT_DELETED;
+    case ZKL_ACTION_HAND_OVER:
+        return ZKL_EVENT_HANDED_OVER;
     case ZKL_ACTION_WATCH_OWN:
         return ZKL_EVENT_OWN_WATCHED;
     case ZKL_ACTION_INSPECT_PARENT:
@@ -443,11 +449,22 @@ static void fire_own_if_gone(random_walk *walk) {
     }
 }
 
+/* What is told must be true: its holder was alone, and nobody is left before it. */
+static void check_hand_over(random_walk *walk, const child_node *own) {
+    seen.releases_told++;
+    CHECK(walk, walk->permits == 0 && walk->request.options.mode != ZKL_READ);
+    CHECK(walk, name_is_protected(own->name));
+    CHECK(walk, !is_blocked(walk, own));
+}
+
 static void serve_delete(random_walk *walk, const sent_operation *operation) {
     const child_node *child = find_child(&walk->world, operation->node);
-    zkl_event event = { .kind = ZKL_EVENT_DELETED, .outcome = ZKL_OUTCOME_NO_NODE };
+    zkl_event event = { .kind = answer_to(operation->kind), .outcome = ZKL_OUTCOME_NO_NODE };
     if (child != NULL) {
         CHECK(walk, child->owner == walk->world.session);
+        if (operation->kind == ZKL_ACTION_HAND_OVER) {
+            check_hand_over(walk, child);
+        }
         remove_child(&walk->world, child);
         event.outcome = ZKL_OUTCOME_OK;
         fire_own_if_gone(walk); /* the news comes before the reply */
@@ -495,9 +512,9 @@ static void serve_watch_or_inspection(random_walk *walk, const sent_operation *o
 }
 
 static bool is_write(zkl_action_kind kind) {
-    return kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_DELETE || kind == ZKL_ACTION_SETTLE ||
-           kind == ZKL_ACTION_MAKE_PARENT || kind == ZKL_ACTION_REMOVE_PARENT ||
-           kind == ZKL_ACTION_DOWNGRADE;
+    return kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_DELETE || kind == ZKL_ACTION_HAND_OVER ||
+           kind == ZKL_ACTION_SETTLE || kind == ZKL_ACTION_MAKE_PARENT ||
+           kind == ZKL_ACTION_REMOVE_PARENT || kind == ZKL_ACTION_DOWNGRADE;
 }
 
 static void serve_parent_inspection(random_walk *walk) {
@@ -536,6 +553,7 @@ static void serve_well(random_walk *walk, const sent_operation *operation) {
         serve_list(walk);
         break;
     case ZKL_ACTION_DELETE:
+    case ZKL_ACTION_HAND_OVER:
         serve_delete(walk, operation);
         break;
     case ZKL_ACTION_WATCH:
@@ -621,8 +639,12 @@ static void disconnect(random_walk *walk) {
 static void feed_firing(random_walk *walk, bool deleted, bool fresh) {
     unsigned before = seen.grants;
     walk->world.watched_count = 0; /* of the others the first list after it tells */
-    feed(walk, &(zkl_event){ .kind = ZKL_EVENT_WATCH_FIRED, .deleted = deleted, .fresh = fresh });
+    feed(walk, &(zkl_event){ .kind = ZKL_EVENT_WATCH_FIRED,
+                             .deleted = deleted,
+                             .data_set = !deleted,
+                             .fresh = fresh });
     seen.hand_offs += seen.grants - before;
+    seen.told += deleted ? 0 : seen.grants - before;
 }
 
 static void fire_blocker_if_gone(random_walk *walk) {
@@ -662,6 +684,9 @@ static void reconnect(random_walk *walk) {
 static void begin_session(random_walk *walk) {
     walk->world.session++;
     name_own_guid(walk->guid, (unsigned)walk->world.session);
+    if (walk->is_protected) {
+        name_protect(walk->guid);
+    }
     name_own_prefix(walk->prefix, walk->guid, walk->mode, walk->permits);
 }
 
@@ -706,7 +731,8 @@ static void other_joins(random_walk *walk) {
     char letter = letters[unit_random_below(&walk->random, sizeof(of_locks) - 1)];
     name_other_guid(guid, (uint64_t)world->zxid);
     child_node *added = add_child(world, letter, 0);
-    name_other(added->name, letter, guid, added->sequence);
+    name_other(added->name, chance(walk, 60) ? (char)toupper(letter) : letter, guid,
+               added->sequence);
 }
 
 /* Somebody who makes a node with our very name: not ours to touch. */
@@ -741,6 +767,31 @@ static void writer_becomes_reader(small_world *world, const child_node *writer) 
     seen.downgrades++;
 }
 
+static bool holds_alone(const small_world *world, const child_node *node) {
+    for (size_t i = 0; i < world->count; i++) {
+        if (&world->nodes[i] != node && is_request(&world->nodes[i]) &&
+            world->nodes[i].sequence <= node->sequence) {
+            return false;
+        }
+    }
+    return node->letter == 'x' || node->letter == 'w';
+}
+
+/* Who waits for a protected one that releases is told that it was changed. Without a connection
+ * that is lost. */
+static void release(random_walk *walk, const child_node *node) {
+    small_world *world = &walk->world;
+    bool is_told = name_is_protected(node->name) && holds_alone(world, node) && chance(walk, 80);
+    bool is_watched = world->watched_count == 1 && strcmp(world->watched[0], node->name) == 0;
+    remove_child(world, node);
+    if (is_told && is_watched && world->connected) {
+        fire_own_if_gone(walk);
+        feed_firing(walk, false, chance(walk, 90));
+    } else {
+        fire_if_gone(walk);
+    }
+}
+
 /* Ours is deleted by hand only now and then. */
 static void other_goes(random_walk *walk) {
     small_world *world = &walk->world;
@@ -750,8 +801,7 @@ static void other_goes(random_walk *walk) {
                 chance(walk, 40)) {
                 writer_becomes_reader(world, &world->nodes[i]);
             }
-            remove_child(world, &world->nodes[i]);
-            fire_if_gone(walk);
+            release(walk, &world->nodes[i]);
             return;
         }
     }
@@ -783,7 +833,7 @@ static void watched_node_is_changed(random_walk *walk) {
     if (world->watched_own[0] != '\0' && chance(walk, 50)) {
         world->watched_own[0] = '\0';
         feed_news(walk, ZKL_EVENT_OWN_WATCH_FIRED, ZKL_OK);
-    } else if (world->watched_count > 0) {
+    } else if (world->watched_count > 0 && !name_is_protected(world->watched[0])) {
         feed_firing(walk, false, true);
     }
 }
@@ -921,6 +971,7 @@ static void begin(random_walk *walk, uint64_t seed) {
     walk->mode = permit ? ZKL_EXCLUSIVE : (zkl_mode)drawn;
     walk->permits = permit ? 1 + unit_random_below(&walk->random, PERMITS_MAX) : 0;
     walk->faults = true;
+    walk->is_protected = chance(walk, 70);
     begin_session(walk);
     walk->world.parent = chance(walk, 70);
     walk->world.connected = chance(walk, 90);
@@ -985,4 +1036,6 @@ TEST(random_walks_keep_the_rules_and_come_to_an_end) {
     EXPECT(seen.permits > SEEDS / 50);
     EXPECT(seen.full > SEEDS / 1000);
     EXPECT(seen.members > SEEDS / 50);
+    EXPECT(seen.told > SEEDS / 1000);
+    EXPECT(seen.releases_told > SEEDS / 500);
 }

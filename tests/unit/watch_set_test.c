@@ -18,9 +18,9 @@ static void on_armed(void *arg, zkl_outcome outcome, int status) {
     fake_note(&desk->fake, "all %s", names[outcome]);
 }
 
-static void on_fired(void *arg, bool deleted) {
+static void on_fired(void *arg, zkl_watch_event event) {
     (void)arg;
-    fake_note(&desk->fake, deleted ? "one fired" : "one changed");
+    fake_note(&desk->fake, event == ZKL_WATCH_EVENT_DELETED ? "one fired" : "one changed");
 }
 
 static void begin(void) {
@@ -69,7 +69,8 @@ TEST(first_that_fires_is_told_and_no_other) {
     begin_armed();
     watch_desk_fire(desk, true); /* b */
     FAKE_HEARD(&desk->fake, "one fired");
-    zkl_watch_table_fired(&desk->session.watches, desk->fake.last_watch_id - 1, true);
+    zkl_watch_table_fired(&desk->session.watches, desk->fake.last_watch_id - 1,
+                          ZKL_WATCH_EVENT_DELETED);
     FAKE_HEARD(&desk->fake, "");
     end();
 }

@@ -157,7 +157,7 @@ TEST(list_that_cannot_be_sent_leaves_the_others_watch) {
     watch_desk_add_children(desk, &desk->b, "/other");
     FAKE_HEARD(&desk->fake, "unsent list and watch /other; listed b NOT_NOW");
     desk->fake.sends = ZKL_OUTCOME_OK;
-    zkl_watch_table_fired(&desk->session.watches, first, false);
+    zkl_watch_table_fired(&desk->session.watches, first, ZKL_WATCH_EVENT_CHANGED);
     FAKE_HEARD(&desk->fake, "changed a");
     watch_desk_close(desk);
 }

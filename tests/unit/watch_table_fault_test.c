@@ -39,8 +39,9 @@ TEST(newcomer_is_not_told_of_the_old_watch) {
 TEST(watch_that_nobody_knows_is_ignored) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
-    zkl_watch_table_fired(&desk->session.watches, desk->fake.last_watch_id + 1, true);
-    zkl_watch_table_fired(&desk->session.watches, 0, true);
+    zkl_watch_table_fired(&desk->session.watches, desk->fake.last_watch_id + 1,
+                          ZKL_WATCH_EVENT_DELETED);
+    zkl_watch_table_fired(&desk->session.watches, 0, ZKL_WATCH_EVENT_DELETED);
     FAKE_HEARD(&desk->fake, "");
     watch_desk_fire(desk, true);
     FAKE_HEARD(&desk->fake, "fired a");
@@ -99,7 +100,7 @@ TEST(session_end_forgets_watches_in_every_state) {
     EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 0);
     zkl_watch_table_remove_again(&desk->session.watches);
     for (uint64_t id = 0; id <= desk->fake.last_watch_id; id++) {
-        zkl_watch_table_fired(&desk->session.watches, id, true);
+        zkl_watch_table_fired(&desk->session.watches, id, ZKL_WATCH_EVENT_DELETED);
     }
     FAKE_HEARD(&desk->fake, "armed c SESSION_OVER; armed b SESSION_OVER");
     fake_answer_all(&desk->fake, ZKL_OUTCOME_SESSION_OVER);
@@ -118,7 +119,7 @@ TEST(reply_of_the_last_session_does_not_touch_the_watch_of_the_next) {
     FAKE_HEARD(&desk->fake, "watch /r/x");
     EXPECT(desk->fake.last_watch_id != first);
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK); /* the old one: the oldest */
-    zkl_watch_table_fired(&desk->session.watches, first, true);
+    zkl_watch_table_fired(&desk->session.watches, first, ZKL_WATCH_EVENT_DELETED);
     FAKE_HEARD(&desk->fake, "");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed b OK");

@@ -99,9 +99,10 @@ static void on_session(void *arg, const zkl_session_news *news) {
     }
 }
 
-static void on_watch(void *arg, uint64_t watch_id, bool deleted) {
+static void on_watch(void *arg, uint64_t watch_id, zkl_watch_event event) {
     char line[LINE_SIZE];
-    snprintf(line, sizeof(line), "watch %d %s", (int)watch_id, deleted ? "deleted" : "changed");
+    snprintf(line, sizeof(line), "watch %d %s", (int)watch_id,
+             event == ZKL_WATCH_EVENT_DELETED ? "deleted" : "changed");
     note(arg, line);
 }
 

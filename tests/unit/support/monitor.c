@@ -19,6 +19,7 @@ static bool is_operation(zkl_action_kind kind) {
     case ZKL_ACTION_INSPECT:
     case ZKL_ACTION_INSPECT_PARENT:
     case ZKL_ACTION_DELETE:
+    case ZKL_ACTION_HAND_OVER:
     case ZKL_ACTION_SETTLE:
     case ZKL_ACTION_BACK_OFF:
     case ZKL_ACTION_WATCH_OWN:
@@ -44,6 +45,8 @@ zkl_action_kind monitor_answered_by(zkl_event_kind kind) {
         return ZKL_ACTION_INSPECT;
     case ZKL_EVENT_DELETED:
         return ZKL_ACTION_DELETE;
+    case ZKL_EVENT_HANDED_OVER:
+        return ZKL_ACTION_HAND_OVER;
     case ZKL_EVENT_SETTLED:
         return ZKL_ACTION_SETTLE;
     case ZKL_EVENT_OWN_WATCHED:
@@ -120,6 +123,7 @@ static void note_news(request_monitor *monitor, const zkl_event *event) {
         break;
     }
     if (event->kind == ZKL_EVENT_RELEASED) {
+        monitor->was_released = monitor->holds;
         monitor->holds = false;
         monitor->leaving = true;
     }
@@ -141,6 +145,7 @@ static void check_operation(request_monitor *monitor, zkl_action_kind kind, cons
     CHECK(!monitor_awaits(monitor, kind)); /* one of a kind at a time */
     CHECK(kind == ZKL_ACTION_BACK_OFF || monitor->connected);
     CHECK(kind != ZKL_ACTION_DOWNGRADE || monitor->holds);
+    CHECK(kind != ZKL_ACTION_HAND_OVER || monitor->was_released);
     bool joins =
         kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_MAKE_PARENT || kind == ZKL_ACTION_WATCH;
     if (joins || kind == ZKL_ACTION_REMOVE_PARENT) {

@@ -17,8 +17,9 @@ typedef struct request_monitor {
     bool leaving;    /* given up, failed, lost or released */
     bool called_off; /* timed out or cancelled before there was a verdict */
     bool granted;
-    bool holds;           /* granted, and neither released nor lost */
-    unsigned outstanding; /* by kind of action, a bit each */
+    bool holds;
+    bool was_released; /* while it held */ /* granted, and neither released nor lost */
+    unsigned outstanding;                  /* by kind of action, a bit each */
     unsigned verdicts;
     unsigned ends;
     unsigned steps;

@@ -1,5 +1,6 @@
 #include "support/names.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +17,9 @@ static const struct {
     { 'p', true, "permit-2-" },  { 't', true, "permit-3-" },
 };
 
+/* Where it is '8' the node is protected. */
+enum { VERSION_OFFSET = 14 };
+
 void name_own_guid(char guid[NAME_GUID_SIZE], unsigned session) {
     snprintf(guid, NAME_GUID_SIZE, "c0ffee00-0000-4000-8000-%012u", session);
 }
@@ -25,6 +29,15 @@ void name_other_guid(char guid[NAME_GUID_SIZE], uint64_t seed) {
     uint64_t mixed = (seed + 1) * 0x9e3779b97f4a7c15U;
     snprintf(guid, NAME_GUID_SIZE, "%08" PRIx64 "-0000-4000-8000-%012" PRIx64, mixed >> 32U,
              seed & 0xffffffffffffU);
+}
+
+void name_protect(char guid[NAME_GUID_SIZE]) {
+    guid[VERSION_OFFSET] = '8';
+}
+
+bool name_is_protected(const char *name) {
+    return strncmp(name, "_c_", 3) == 0 && strlen(name) > 3 + NAME_GUID_SIZE &&
+           name[3 + VERSION_OFFSET] == '8';
 }
 
 void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode, unsigned permits) {
@@ -40,9 +53,14 @@ void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode, unsi
 
 void name_other(char name[NAME_SIZE], char letter, const char *guid, int32_t sequence) {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (kinds[i].letter == letter) {
-            snprintf(name, NAME_SIZE, "%s%s%s%s%010" PRId32, kinds[i].curator ? "_c_" : "", guid,
-                     kinds[i].curator ? "-" : "", kinds[i].marker, sequence);
+        if (kinds[i].letter == tolower(letter)) {
+            char own_guid[NAME_GUID_SIZE];
+            snprintf(own_guid, sizeof(own_guid), "%s", guid);
+            if (isupper(letter)) {
+                name_protect(own_guid);
+            }
+            snprintf(name, NAME_SIZE, "%s%s%s%s%010" PRId32, kinds[i].curator ? "_c_" : "",
+                     own_guid, kinds[i].curator ? "-" : "", kinds[i].marker, sequence);
             return;
         }
     }
@@ -75,7 +93,8 @@ void name_shorten(char brief[NAME_SIZE], const char *name, const char *own_prefi
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const char *marker = strstr(name, kinds[i].marker);
         if (marker != NULL) {
-            snprintf(brief, NAME_SIZE, "%c%ld", kinds[i].letter,
+            char letter = kinds[i].letter;
+            snprintf(brief, NAME_SIZE, "%c%ld", name_is_protected(name) ? toupper(letter) : letter,
                      strtol(marker + strlen(kinds[i].marker), NULL, 10));
             return;
         }

@@ -6,10 +6,12 @@
  *     k2    kazoo's lock;  q2  kazoo's reader
  *     p2    a permit of two;  t2  a permit of three
  *     u2    a kind that nobody knows
+ *     X2, R2, W2, P2, T2  the same as the small letters, protected
  *     junk  a child without a sequence
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +21,9 @@ enum { NAME_SIZE = 96, NAME_GUID_SIZE = 37 };
 
 /** The GUID of the n-th session of the request under test. */
 void name_own_guid(char guid[NAME_GUID_SIZE], unsigned session);
+/** Makes it that of protected nodes. */
+void name_protect(char guid[NAME_GUID_SIZE]);
+bool name_is_protected(const char *name);
 /** A GUID of another contender; each seed has its own. */
 void name_other_guid(char guid[NAME_GUID_SIZE], uint64_t seed);
 

@@ -191,7 +191,8 @@ void stage_answer(run_stage *stage, const char *call, zkl_outcome outcome) {
 }
 
 void stage_fire(run_stage *stage, bool deleted) {
-    zkl_session_on_watch_fired(&stage->session, stage->fake.last_watch_id, deleted);
+    zkl_session_on_watch_fired(&stage->session, stage->fake.last_watch_id,
+                               deleted ? ZKL_WATCH_EVENT_DELETED : ZKL_WATCH_EVENT_CHANGED);
 }
 
 void stage_cancel_and_close(run_stage *stage) {

@@ -16,6 +16,7 @@ typedef struct conversation {
     request_monitor monitor;
     zkl_mode mode;
     unsigned permits;
+    bool is_protected;
     unsigned session;
     char prefix[NAME_SIZE];
     char inspected[NAME_SIZE]; /* short form of what INSPECT asked about last */
@@ -108,7 +109,8 @@ static void read_outcome(conversation *play, zkl_event *event, const word_list *
 static void read_firing(zkl_event *event, const word_list *words) {
     const char *how = words->count > 1 ? words->list[1] : "changed";
     event->deleted = strcmp(how, "deleted") == 0;
-    if (!event->deleted && strcmp(how, "changed") != 0) {
+    event->data_set = strcmp(how, "changed") == 0;
+    if (!event->deleted && !event->data_set && strcmp(how, "somehow") != 0) {
         give_up("no way for a watch to fire", how);
     }
     event->fresh = words->count < 3 || strcmp(words->list[2], "long_ago") != 0;
@@ -117,6 +119,9 @@ static void read_firing(zkl_event *event, const word_list *words) {
 
 static void begin_session(conversation *play) {
     name_own_guid(play->guid, ++play->session);
+    if (play->is_protected) {
+        name_protect(play->guid);
+    }
     name_own_prefix(play->prefix, play->guid, play->mode, play->permits);
 }
 
@@ -207,7 +212,9 @@ static void play_row(conversation *play, const char *row, size_t number, const c
 
 void trace_play(trace_setup setup, const char *const *lines, size_t count, const char *file,
                 int line) {
-    conversation play = { .mode = setup.mode, .permits = setup.permits };
+    conversation play = { .mode = setup.mode,
+                          .permits = setup.permits,
+                          .is_protected = setup.is_protected };
     begin_session(&play);
     zkl_request_options options = {
         .mode = setup.mode,

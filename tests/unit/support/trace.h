@@ -13,7 +13,8 @@
  * NOT_NOW, REFUSED, SESSION_OVER); "created" with a name, "listed" with names
  * or "nobody", and "inspected ours" or "inspected others" mean OK. REFUSED is
  * for want of permission; "REFUSED silently" does not say why. "watch_fired
- * deleted" is the news of a deletion, "watch_fired deleted long_ago" one that may
+ * deleted" is the news of a deletion, "watch_fired somehow" that of neither, and "watch_fired
+ * deleted long_ago" one that may
  * be older than the session, as "listed me3 long_ago" is such a list. "MAKE_PARENT 1" is of the
  * node above the resource's, of which the path has three names. "created me3 in_transaction" does
  * not tell the zxid; "parent_inspected" says "older" or "younger" than our node. Each step goes
@@ -28,6 +29,7 @@ typedef struct trace_setup {
     zkl_mode mode;
     unsigned permits;
     unsigned max_waiting;
+    bool is_protected;
     bool is_member;
     const char *companion; /* short form; NULL: none */
     bool only_try;

@@ -34,9 +34,10 @@ static void on_armed(void *arg, zkl_outcome outcome, int status) {
     react(self);
 }
 
-static void on_fired(void *arg, bool deleted) {
+static void on_fired(void *arg, zkl_watch_event event) {
     table_user *self = arg;
-    fake_note(&self->desk->fake, "%s %s", deleted ? "fired" : "changed", self->name);
+    fake_note(&self->desk->fake, "%s %s", event == ZKL_WATCH_EVENT_DELETED ? "fired" : "changed",
+              self->name);
     react(self);
 }
 
@@ -98,5 +99,6 @@ void watch_desk_arm(watch_desk *desk, table_user *waiter, const char *path) {
 }
 
 void watch_desk_fire(watch_desk *desk, bool deleted) {
-    zkl_watch_table_fired(&desk->session.watches, desk->fake.last_watch_id, deleted);
+    zkl_watch_table_fired(&desk->session.watches, desk->fake.last_watch_id,
+                          deleted ? ZKL_WATCH_EVENT_DELETED : ZKL_WATCH_EVENT_CHANGED);
 }
