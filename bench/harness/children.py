@@ -76,6 +76,26 @@ class Ensemble:
         roles = [line.split() for line in self.call("roles").splitlines()]
         self.hosts = [host for _, role, host in sorted(roles, key=lambda words: words[1] == "leader")]
 
+    def processes(self):
+        """Where ensemble/driver_local.sh keeps them."""
+        base = f"{os.environ.get('TMPDIR', '/tmp')}/zklock-ensemble-{os.getuid()}"
+        name = self.command[self.command.index("--name") + 1]
+        for number in (1, 2, 3):
+            with open(f"{base}/{name}/server-{number}/process", encoding="ascii") as file:
+                yield int(file.read().split()[0])
+
+    def cpu_us(self):
+        """Of all three servers, since they started."""
+        total = 0
+        for process in self.processes():
+            for thread in os.listdir(f"/proc/{process}/task"):
+                try:
+                    with open(f"/proc/{process}/task/{thread}/schedstat", encoding="ascii") as file:
+                        total += int(file.read().split()[0])
+                except OSError:
+                    pass  # it has just ended
+        return total / 1e3
+
     def call(self, *arguments):
         return subprocess.run([*self.command, *arguments], check=True, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True).stdout

@@ -1,7 +1,7 @@
 """The figures that zklock is to reach, and whether it did in this run."""
 from . import ratios
 
-REACHED, NOT_REACHED, NOT_MEASURED = "reached", "**not reached**", "not measured"
+REACHED, NOT_REACHED, UNDECIDED, NOT_MEASURED = "reached", "**not reached**", "undecided", "not measured"
 
 
 def row(what, measured, target, reached):
@@ -9,12 +9,19 @@ def row(what, measured, target, reached):
     return {"figure": what, "measured": measured, "target": target, "verdict": verdict}
 
 
+def undecided(figure, ratio, limit):
+    """The limit is between the bounds: only more or quieter slices can tell."""
+    if ratio.known and ratio.low < limit < ratio.high:
+        figure["verdict"] = UNDECIDED
+    return figure
+
+
 def at_most(what, ratio, limit):
-    return row(what, str(ratio), f"≤ {limit}", ratio.high <= limit if ratio.known else None)
+    return undecided(row(what, str(ratio), f"≤ {limit}", ratio.high <= limit if ratio.known else None), ratio, limit)
 
 
 def at_least(what, ratio, limit):
-    return row(what, str(ratio), f"≥ {limit}", ratio.low >= limit if ratio.known else None)
+    return undecided(row(what, str(ratio), f"≥ {limit}", ratio.low >= limit if ratio.known else None), ratio, limit)
 
 
 class Works:
@@ -71,12 +78,12 @@ def requests(works):
 
 def many(works):
     queued = works.by_name.get("queued")
-    if queued:
+    if queued and "zklock" in queued["peers"]:
         where = f"{queued['count']} handles of one client on one resource"
         yield at_most(f"{where} ÷ raw creates", works.ratio("queued", "seconds", "zklock", "raw"), 2)
-        own = works.middle("queued", "bytes_each") or 0
+        own = works.middle("queued", "bytes_each")
         yield row(f"{where}: memory of each", f"{own / 1e3:.2f} KB", "≤ 1.5 KB", own <= 1500)
-        unharmed = all(each["all_serve"] for each in queued["peers"].get("zklock", []))
+        unharmed = all(each["all_serve"] for each in queued["peers"]["zklock"])
         yield row(f"{where}: servers of 256 MB", "all serve" if unharmed else "not all serve", "unharmed", unharmed)
     own = works.middle("held", "bytes_each")
     if own is not None:

@@ -8,7 +8,7 @@ from . import figures, ratios
 # What the table of a work shows: a title, a metric, and whether it is a ratio to the first peer.
 TIMED = [("pair p50", "pair_p50_us", True), ("pair p90", "pair_p90_us", True), ("hand-off p50", "hand_off_p50_us", True),
          ("hand-off p90", "hand_off_p90_us", True), ("acquisitions/s", "rate", True), ("client CPU", "cpu_us", True),
-         ("requests", "requests", False), ("reads", "reads", False), ("writes", "writes", False),
+         ("servers' CPU", "server_cpu_us", True), ("requests", "requests", False), ("reads", "reads", False), ("writes", "writes", False),
          ("bytes", "bytes", False), ("watches fired", "fired", False)]
 PAIR = ("pair_p50_us", "pair_p90_us")
 COLUMNS = {
@@ -31,6 +31,7 @@ set ylabel '{ylabel}'
 set bars small
 """
 LINES = """set logscale x 2
+set xrange [1.5:200]
 set xlabel 'sessions'
 set yrange [0:*]
 plot {lines}

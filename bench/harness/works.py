@@ -53,12 +53,12 @@ def all_works(quick):
               sessions=4, threads=64, resources=1000),
         timed("local", "one resource, 8 threads of one session", ["fifo", "zklock", "curator"], sessions=1, threads=8),
         timed("free", "uncontended pair, beside a mutex of this process", ["fifo", "zklock"], sessions=1, threads=1),
-        {"kind": "many", "name": "held", "title": "locks held by one client", "peers": few, "command": "hold",
-         "count": 2000 if quick else 100000},
-        {"kind": "many", "name": "queued", "title": "waiters of one client on one resource", "peers": few,
-         "command": "queue", "count": 1000 if quick else 10000},
         {"kind": "leader killed", "name": "recovery", "title": "longest time without a grant when the leader is killed",
          "peers": ["zklock", "curator", "kazoo"], "words": {"sessions": 2, "threads": 2}},
+        {"kind": "many", "name": "held", "title": "locks held by four clients", "peers": few, "command": "hold",
+         "words": {"sessions": 4}, "count": 2000 if quick else 100000},
+        {"kind": "many", "name": "queued", "title": "waiters of one client on one resource", "peers": few,
+         "command": "queue", "words": {"sessions": 1}, "count": 1000 if quick else 10000},
     ]
 
 
@@ -150,8 +150,10 @@ class Bench:
         before = servers.counters(self.ensemble.hosts)
         if proxy is not None:
             proxy.counts()
+        used_us = self.ensemble.cpu_us()
         answer = self.child(peer).ask(line)
-        counts = servers.since(before, self.ensemble.hosts)
+        used_us = self.ensemble.cpu_us() - used_us
+        counts = {**servers.since(before, self.ensemble.hosts), "server_cpu_us": used_us}
         return summary(answer, counts, proxy.counts() if proxy is not None else {})
 
     def slices_of(self, peers, line_of, proxy, slices):
@@ -209,19 +211,20 @@ class Bench:
         return results
 
     def measure_many(self, work, peers):
-        """The peers' clients are new in each slice, so that nothing of an earlier one counts as theirs."""
+        """The peers' clients are new in each slice, so that nothing of an earlier one counts as theirs. They use the
+        same parents: others for each would take more than the servers' memory."""
         results = {peer: [] for peer in peers}
-        count = work["count"]
+        count, sessions = work["count"], work["words"]["sessions"]
+        if work["command"] == "hold":
+            for session in range(sessions):
+                self.make(f"{work['name']}-{session}", count // sessions)
+        else:
+            self.make(work["name"])
         for number in range(self.options.many_slices):
             for peer in peers if number % 2 == 0 else reversed(peers):
-                resource = f"{work['name']}-{number}-{peer}"
-                if work["command"] == "hold":
-                    self.make(resource, count)
-                else:
-                    self.make(resource)
                 child = self.start(peer)
-                child.ask(f"open sessions=1 hosts={self.ensemble.hosts[0]}")
-                answer = child.ask(f"{work['command']} resource={resource} count={count} moves={min(count // 5, 500)}")
+                child.ask(f"open sessions={sessions} hosts={self.ensemble.hosts[0]}")
+                answer = child.ask(f"{work['command']} resource={work['name']} count={count} moves={min(count // 5, 500)}")
                 if work["command"] == "hold":
                     child.ask("drop")
                 child.ask("close")
