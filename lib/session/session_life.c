@@ -35,7 +35,7 @@ static void on_answered(void *arg, const zkl_reply *reply, int64_t sent_ms, bool
 static void on_liveness_news(void *arg, zkl_event_kind news) {
     zkl_session *session = arg;
     if (news == ZKL_EVENT_PROBE) {
-        zkl_watch_table_remove_again(&session->watches);
+        zkl_watch_table_review(&session->watches, false);
     }
     feed_all(session, (zkl_event){ .kind = news });
 }
@@ -154,8 +154,8 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     if (has_new_timeout) {
         warn_of_short_timeout(session);
     }
-    zkl_watch_table_remove_again(&session->watches);
     zkl_liveness_connected(&session->liveness, is_new, news->timeout_ms);
+    zkl_watch_table_review(&session->watches, true);
     feed_all(session, (zkl_event){ .kind = ZKL_EVENT_CONNECTED });
     if (!zkl_lease_is_possible(&session->liveness.lease)) {
         feed_all(session,

@@ -20,6 +20,7 @@ struct zkl_watch {
     zkl_watch_kind kind;
     watch_state state;
     bool was_removing;    /* when it was asked for: the server may have it still */
+    bool is_doubtful;     /* whether it would fire: it was armed on another connection */
     zkl_sent *under_way;  /* the exists, or the removal */
     int32_t data_version; /* of the node, as the exists said */
     zkl_watch_waiter *waiters;
@@ -96,6 +97,7 @@ static void send_removal(zkl_watch *watch) {
                                     .path = watch->path,
                                     .watch_kind = watch->kind };
     watch->state = WATCH_REMOVING;
+    zkl_sent_forget(&watch->under_way);
     (void)zkl_send(watch->table->sender, &removal, on_removed, watch, &watch->under_way);
 }
 
@@ -103,6 +105,7 @@ static void send_removal(zkl_watch *watch) {
 static void conclude(zkl_watch *watch, zkl_outcome outcome, int status) {
     if (outcome == ZKL_OUTCOME_OK && watch->waiters != NULL) {
         watch->state = WATCH_ARMED;
+        watch->is_doubtful = false;
         if (watch->kind == ZKL_WATCH_NODE) {
             tell_armed(watch->waiters, ZKL_OUTCOME_OK, ZKL_OK);
         }
@@ -128,6 +131,13 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
     conclude(arg, answer->outcome, answer->status);
 }
 
+static zkl_outcome send_exists(zkl_watch *watch, zkl_reply_callback *done) {
+    const zkl_operation exists = { .kind = ZKL_OPERATION_WATCH,
+                                   .path = watch->path,
+                                   .watch_id = watch->id };
+    return zkl_send(watch->table->sender, &exists, done, watch, &watch->under_way);
+}
+
 static zkl_outcome ask(zkl_watch *watch) {
     if (watch->kind == ZKL_WATCH_CHILDREN) {
         watch->list[0] = (zkl_list_waiter){ .arg = watch,
@@ -136,10 +146,7 @@ static zkl_outcome ask(zkl_watch *watch) {
                                             .watch_id = watch->id };
         return zkl_listings_ask(watch->table->listings, watch->path, watch->list);
     }
-    const zkl_operation exists = { .kind = ZKL_OPERATION_WATCH,
-                                   .path = watch->path,
-                                   .watch_id = watch->id };
-    return zkl_send(watch->table->sender, &exists, on_exists, watch, &watch->under_way);
+    return send_exists(watch, on_exists);
 }
 
 /* ---- Waiters ------------------------------------------------------------------------- */
@@ -252,16 +259,7 @@ void zkl_watch_table_remove(zkl_watch_waiter *waiter) {
 
 /* ---- What the session tells ------------------------------------------------------------- */
 
-/* News of the session come in order: what fires before it is armed is older than the reply that is
- * awaited, which shows what has happened. */
-void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_event event) {
-    zkl_watch *watch = NULL;
-    HASH_FIND(id_handle, table->by_id, &watch_id, sizeof(watch_id), watch);
-    if (watch == NULL || watch->state != WATCH_ARMED) {
-        return;
-    }
-    zkl_watch_waiter *waiters = detach_all(watch);
-    forget_and_free(watch);
+static void tell_fired(zkl_watch_table *table, zkl_watch_waiter *waiters, zkl_watch_event event) {
     table->event_mark = zkl_listings_mark(table->listings);
     table->telling = true;
     for (zkl_watch_waiter *waiter = waiters, *next; waiter != NULL; waiter = next) {
@@ -271,11 +269,61 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_
     table->telling = false;
 }
 
-void zkl_watch_table_remove_again(zkl_watch_table *table) {
+/* News of the session come in order: what fires before it is armed is older than the reply that is
+ * awaited, which shows what has happened. */
+void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_event event) {
+    zkl_watch *watch = NULL;
+    HASH_FIND(id_handle, table->by_id, &watch_id, sizeof(watch_id), watch);
+    if (watch == NULL || watch->state != WATCH_ARMED) {
+        return;
+    }
+    zkl_watch_waiter *waiters = detach_all(watch);
+    if (watch->under_way != NULL) { /* an exists, which leaves another */
+        send_removal(watch);
+    } else {
+        forget_and_free(watch);
+    }
+    tell_fired(table, waiters, event);
+}
+
+/* ---- Another connection ------------------------------------------------------------------ */
+
+/* What the waiters know may be out of date: they look. The event grants nothing. */
+static void give_up(zkl_watch *watch) {
+    zkl_watch_waiter *waiters = detach_all(watch);
+    send_removal(watch);
+    tell_fired(watch->table, waiters, ZKL_WATCH_EVENT_CREATED);
+}
+
+static void on_seen_again(void *arg, const zkl_reply *reply) {
+    zkl_watch *watch = arg;
+    bool is_known = reply->outcome != ZKL_OUTCOME_UNKNOWN &&
+                    reply->outcome != ZKL_OUTCOME_NOT_NOW &&
+                    reply->outcome != ZKL_OUTCOME_SESSION_OVER;
+    watch->is_doubtful = !is_known;
+    if (is_known && (reply->outcome != ZKL_OUTCOME_OK || reply->version != watch->data_version)) {
+        give_up(watch);
+    }
+}
+
+/* libzookeeper sets its watches again, but the servers drop the events of one that may not be read
+ * any more, silently; only an exists is refused. And a new handle has no watches. */
+static void look_again(zkl_watch *watch) {
+    if (watch->kind == ZKL_WATCH_CHILDREN) {
+        give_up(watch);
+    } else if (watch->under_way == NULL) {
+        (void)send_exists(watch, on_seen_again);
+    }
+}
+
+void zkl_watch_table_review(zkl_watch_table *table, bool is_new_connection) {
     for (zkl_watch *watch = table->by_id, *next; watch != NULL; watch = next) {
         next = watch->id_handle.next;
+        watch->is_doubtful = watch->is_doubtful || is_new_connection;
         if (watch->state == WATCH_REMOVING && watch->under_way == NULL) {
             send_removal(watch);
+        } else if (watch->state == WATCH_ARMED && watch->is_doubtful) {
+            look_again(watch);
         }
     }
 }

@@ -59,9 +59,10 @@ int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter);
 void zkl_watch_table_remove(zkl_watch_waiter *waiter);
 
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_event event);
-/** Removals whose reply was lost, or that were turned away, are sent again: on each new
- *  connection, and now and then. */
-void zkl_watch_table_remove_again(zkl_watch_table *table);
+/** On each new connection, and now and then. Removals whose reply was lost, or that were turned
+ *  away, are sent again. Watches that were armed on another connection are looked at: where the
+ *  node has changed, or may not be read any more, they fire. */
+void zkl_watch_table_review(zkl_watch_table *table, bool is_new_connection);
 /** The session is over, and all its watches with it. A waiter whose watch is not armed yet is told
  *  so now; one that waits for its watch to fire is not told. */
 void zkl_watch_table_clear(zkl_watch_table *table);

@@ -160,3 +160,70 @@ TEST(create_that_is_applied_late_is_found_where_deletions_are_refused_early) {
     EXPECT_INT(zkl_client_close(client, ENOUGH_MS), ZKL_OK);
     end();
 }
+
+/* ---- Waiters who may not read any more --------------------------------------------------------
+ */
+
+static struct {
+    zkl_client *holders, *waiters;
+    zkl_lock *held, *wanted;
+    zkl_grant grant;
+    pthread_t task;
+    int status; /* of the one who waits; ZKL_PENDING: it does */
+} queue;
+
+static void *wait_in_a_task(void *arg) {
+    (void)arg;
+    queue.status = zkl_lock_acquire(queue.wanted, ZKL_EXCLUSIVE, 2 * ENOUGH_MS, NULL);
+    return NULL;
+}
+
+static void begin_queue(void) {
+    begin(false);
+    queue.holders = open_client();
+    queue.waiters = open_client();
+    queue.held = open_lock(queue.holders);
+    queue.wanted = open_lock(queue.waiters);
+    queue.grant = (zkl_grant)ZKL_GRANT_INIT;
+    queue.status = ZKL_PENDING;
+    EXPECT_INT(zkl_lock_acquire(queue.held, ZKL_EXCLUSIVE, ENOUGH_MS, &queue.grant), ZKL_OK);
+    EXPECT(zkl_thread_start(&queue.task, wait_in_a_task, NULL));
+    sleep_ms(SESSION_MS);
+    EXPECT_INT(queue.status, ZKL_PENDING);
+}
+
+static void end_queue(void) {
+    zkl_thread_join(queue.task);
+    zkl_lock_close(queue.held);
+    zkl_lock_close(queue.wanted);
+    EXPECT_INT(zkl_client_close(queue.holders, ENOUGH_MS), ZKL_OK);
+    EXPECT_INT(zkl_client_close(queue.waiters, ENOUGH_MS), ZKL_OK);
+    end();
+}
+
+static void cut_waiter(void) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(queue.waiters, &information), ZKL_OK);
+    EXPECT(zkl_ensemble_cut(ensemble, information.session_id, ZKL_CUT_REQUESTS_LOST));
+    sleep_ms(SESSION_MS);
+}
+
+/* Its watch is set again without a word, and its event would be dropped. */
+TEST(waiter_who_may_not_read_any_more_is_told_when_it_reconnects) {
+    begin_queue();
+    zkl_ensemble_withhold(ensemble, queue.grant.node, ZKL_RIGHT_READ, ZKL_FOREVER);
+    cut_waiter();
+    EXPECT_INT(queue.status, ZKL_NO_PERMISSION);
+    end_queue();
+}
+
+TEST(waiter_who_may_not_read_for_a_while_is_granted_when_it_reconnects) {
+    begin_queue();
+    zkl_ensemble_withhold(ensemble, queue.grant.node, ZKL_RIGHT_READ, SESSION_MS * US_PER_MS);
+    EXPECT_INT(zkl_lock_release(queue.held, ENOUGH_MS), ZKL_OK);
+    sleep_ms(2 * SESSION_MS);
+    EXPECT_INT(queue.status, ZKL_PENDING);
+    cut_waiter();
+    EXPECT_INT(queue.status, ZKL_OK);
+    end_queue();
+}

@@ -59,7 +59,7 @@ TEST(removal_lost_in_disconnect_is_sent_again_after_reconnect) {
         FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
         FAKE_HEARD(&desk->fake, "");
         EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 1);
-        zkl_watch_table_remove_again(&desk->session.watches);
+        zkl_watch_table_review(&desk->session.watches, false);
         FAKE_HEARD(&desk->fake, "unwatch /r/x");
     }
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
@@ -72,7 +72,7 @@ TEST(newcomer_needs_no_removal_that_was_lost) {
     watch_desk_leave(desk, &desk->a);
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
     watch_desk_add(desk, &desk->b, "/r/x");
-    zkl_watch_table_remove_again(&desk->session.watches);
+    zkl_watch_table_review(&desk->session.watches, false);
     FAKE_HEARD(&desk->fake, "unwatch /r/x; watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed b OK");
@@ -98,7 +98,7 @@ TEST(session_end_forgets_watches_in_every_state) {
     FAKE_HEARD(&desk->fake, "unwatch /r/removing; watch /r/arming; watch /r/removing");
     zkl_watch_table_clear(&desk->session.watches);
     EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 0);
-    zkl_watch_table_remove_again(&desk->session.watches);
+    zkl_watch_table_review(&desk->session.watches, false);
     for (uint64_t id = 0; id <= desk->fake.last_watch_id; id++) {
         zkl_watch_table_fired(&desk->session.watches, id, ZKL_WATCH_EVENT_DELETED);
     }
@@ -125,5 +125,81 @@ TEST(reply_of_the_last_session_does_not_touch_the_watch_of_the_next) {
     FAKE_HEARD(&desk->fake, "armed b OK");
     watch_desk_fire(desk, true);
     FAKE_HEARD(&desk->fake, "fired b");
+    watch_desk_close(desk);
+}
+
+/* ---- On a new connection ---------------------------------------------------------------- */
+
+static void reconnect(watch_desk *desk) {
+    zkl_watch_table_review(&desk->session.watches, true);
+}
+
+TEST(armed_watch_is_looked_at_on_a_new_connection_and_fires_where_it_is_refused) {
+    static const zkl_outcome news[] = { ZKL_OUTCOME_REFUSED, ZKL_OUTCOME_NO_NODE };
+    for (size_t i = 0; i < COUNT_OF(news); i++) {
+        watch_desk *desk = watch_desk_open();
+        watch_desk_arm(desk, &desk->a, "/r/x");
+        reconnect(desk);
+        FAKE_HEARD(&desk->fake, "watch /r/x");
+        FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+        FAKE_HEARD(&desk->fake, "");
+        reconnect(desk);
+        FAKE_ANSWER(&desk->fake, "watch", .outcome = news[i]);
+        FAKE_HEARD(&desk->fake, "watch /r/x; unwatch /r/x; changed a");
+        FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+        watch_desk_close(desk);
+    }
+}
+
+TEST(watch_whose_node_was_set_meanwhile_fires) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    reconnect(desk);
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK, .version = 1);
+    FAKE_HEARD(&desk->fake, "watch /r/x; unwatch /r/x; changed a");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+TEST(look_that_is_lost_or_turned_away_is_sent_again) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    reconnect(desk);
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NOT_NOW);
+    FAKE_HEARD(&desk->fake, "watch /r/x");
+    zkl_watch_table_review(&desk->session.watches, false);
+    FAKE_HEARD(&desk->fake, "watch /r/x");
+    zkl_watch_table_review(&desk->session.watches, false);
+    FAKE_HEARD(&desk->fake, "");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    zkl_watch_table_review(&desk->session.watches, false);
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "fired a");
+    watch_desk_close(desk);
+}
+
+/* The look finds no node then, and leaves a watch for its creation. */
+TEST(watch_that_fires_while_it_is_looked_at_is_removed) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    reconnect(desk);
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "watch /r/x; unwatch /r/x; fired a");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 0);
+    watch_desk_close(desk);
+}
+
+TEST(waiter_leaves_while_its_watch_is_looked_at) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    reconnect(desk);
+    watch_desk_leave(desk, &desk->a);
+    FAKE_HEARD(&desk->fake, "watch /r/x; unwatch /r/x");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&desk->fake, "");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 0);
     watch_desk_close(desk);
 }

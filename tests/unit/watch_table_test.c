@@ -137,7 +137,7 @@ TEST(newcomer_whose_watch_cannot_be_sent_leaves_the_removal_to_be_sent_again) {
     FAKE_HEARD(&desk->fake, "unsent watch /r/x; armed b NOT_NOW");
     desk->fake.sends = ZKL_OUTCOME_OK;
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_NOT_NOW);
-    zkl_watch_table_remove_again(&desk->session.watches);
+    zkl_watch_table_review(&desk->session.watches, false);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
