@@ -36,11 +36,73 @@ zkl_neighbour zkl_neighbour_read(const char *text) {
     return (zkl_neighbour){ zkl_node_name_parse(text), text };
 }
 
+/* ---- The order of a list ---------------------------------------------------------------- */
+
+static bool comes_first(zkl_neighbour one, zkl_neighbour other) {
+    if (is_request(one.name) != is_request(other.name)) {
+        return is_request(one.name);
+    }
+    return zkl_neighbour_is_before(one, other);
+}
+
+static void swap(zkl_neighbour *one, zkl_neighbour *other) {
+    zkl_neighbour kept = *one;
+    *one = *other;
+    *other = kept;
+}
+
+/* The last of all comes to the top. */
+static void sift(zkl_neighbour *heap, size_t top, size_t count) {
+    for (size_t below = 2 * top + 1; below < count; below = 2 * top + 1) {
+        below += below + 1 < count && comes_first(heap[below], heap[below + 1]) ? 1 : 0;
+        if (!comes_first(heap[top], heap[below])) {
+            return;
+        }
+        swap(&heap[top], &heap[below]);
+        top = below;
+    }
+}
+
+/* A heap: it takes no memory, and is never slow. */
+static void sort(zkl_neighbour *all, size_t count) {
+    for (size_t top = count / 2; top-- > 0;) {
+        sift(all, top, count);
+    }
+    for (size_t left = count; left > 1; left--) {
+        swap(&all[0], &all[left - 1]);
+        sift(all, 0, left - 1);
+    }
+}
+
 zkl_listed zkl_contenders_read(zkl_children children, zkl_neighbour *room) {
+    zkl_listed listed = { .all = room, .count = children.count };
     for (size_t i = 0; i < children.count; i++) {
         room[i] = zkl_neighbour_read(children.names[i]);
     }
-    return (zkl_listed){ room, children.count };
+    sort(room, children.count);
+    while (listed.known < listed.count && room[listed.known].name.kind != ZKL_NODE_UNKNOWN) {
+        listed.known++;
+    }
+    return listed;
+}
+
+/* How many come before it. */
+static size_t find_place(zkl_listed children, zkl_neighbour one) {
+    size_t first = 0;
+    for (size_t end = children.count; first < end;) {
+        size_t middle = first + (end - first) / 2;
+        if (comes_first(children.all[middle], one)) {
+            first = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
+}
+
+static bool contains(zkl_listed children, zkl_neighbour one) {
+    size_t place = find_place(children, one);
+    return place < children.count && strcmp(children.all[place].text, one.text) == 0;
 }
 
 /* ---- The place of a request ----------------------------------------------------------- */
@@ -59,12 +121,6 @@ static bool counts(zkl_neighbour child, const zkl_contenders_place *place) {
     return is_earlier(child, place->own) && !is_companion(child, place);
 }
 
-/* Numbers first: this is asked of each child for each request. */
-static bool is_same(zkl_neighbour child, zkl_neighbour own) {
-    return child.name.sequence == own.name.sequence && own.text != NULL &&
-           strcmp(child.text, own.text) == 0;
-}
-
 static bool is_like(zkl_node_name one, zkl_node_name other) {
     return one.kind == other.kind && one.permits == other.permits;
 }
@@ -77,41 +133,75 @@ bool zkl_neighbour_blocks(zkl_neighbour earlier, zkl_neighbour own) {
 
 /* ---- Who is in the way ---------------------------------------------------------------- */
 
-static void note_unlike(zkl_contenders_view *view, zkl_neighbour child, zkl_node_name own) {
-    if (child.name.kind == ZKL_NODE_UNKNOWN) {
-        view->unknown = child.text;
+/* All that come before this place, ours and those that are no requests among them. */
+static size_t find_end(zkl_listed children, const zkl_contenders_place *place) {
+    zkl_neighbour last = { .name = { .kind = ZKL_NODE_FOREIGN, .sequence = INT32_MIN },
+                           .text = "" };
+    return find_place(children, place->own.text != NULL ? place->own : last);
+}
+
+static bool is_in_the_way(zkl_neighbour child, const zkl_contenders_place *place) {
+    return counts(child, place) && conflict(place->own.name.kind, child.name.kind);
+}
+
+/* The nearest before the first `end`; its text is NULL: there is none. */
+static const char *find_unlike(zkl_listed children, const zkl_contenders_place *place, size_t end) {
+    zkl_node_name own = place->own.name;
+    for (size_t i = own.kind == ZKL_NODE_PERMIT ? end : 0; i-- > 0;) {
+        if (counts(children.all[i], place) && !is_like(children.all[i].name, own)) {
+            return children.all[i].text;
+        }
     }
-    if (own.kind == ZKL_NODE_PERMIT && !is_like(child.name, own)) {
-        view->unlike = child.text;
+    return NULL;
+}
+
+static const char *find_unknown(zkl_listed children, const zkl_contenders_place *place,
+                                size_t end) {
+    for (size_t i = children.known; i < end; i++) {
+        if (children.all[i].name.kind == ZKL_NODE_UNKNOWN && counts(children.all[i], place)) {
+            return children.all[i].text;
+        }
     }
+    return NULL;
+}
+
+/* Those of the first `end` that count: all but the companion, and twins of ours, which are next to
+ * our place. */
+static size_t count_earlier(zkl_listed children, const zkl_contenders_place *place, size_t end) {
+    zkl_neighbour companion = zkl_neighbour_read(place->companion);
+    zkl_neighbour mine = place->own;
+    bool has_companion = contains(children, companion) && is_earlier(companion, mine);
+    size_t earlier = end - (has_companion ? 1 : 0);
+    for (size_t i = end; mine.text != NULL && i-- > 0;) {
+        if (children.all[i].name.sequence != mine.name.sequence) {
+            break;
+        }
+        earlier -= is_twin(children.all[i], mine) ? 1 : 0;
+    }
+    return earlier;
 }
 
 zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_contenders_place *place) {
-    zkl_contenders_view view = { .accompanied = place->companion[0] == '\0' };
-    zkl_neighbour mine = place->own;
-    zkl_neighbour blocker = { .text = NULL };
+    size_t room = zkl_contenders_room(place->own.name.permits);
+    size_t end = find_end(children, place);
     size_t in_the_way = 0;
-    for (size_t i = 0; i < children.count; i++) {
-        zkl_neighbour child = children.all[i];
-        view.accompanied = view.accompanied || is_companion(child, place);
-        if (is_same(child, mine)) {
-            view.listed = true;
-            continue;
-        }
-        if (!counts(child, place)) {
-            continue;
-        }
-        view.earlier++;
-        if (!conflict(mine.name.kind, child.name.kind)) {
-            continue;
-        }
-        in_the_way++;
-        note_unlike(&view, child, mine.name);
-        if (blocker.text == NULL || zkl_neighbour_is_before(blocker, child)) {
-            blocker = child;
+    zkl_contenders_view view = {
+        .listed = place->own.text != NULL && contains(children, place->own),
+        .accompanied =
+            place->companion[0] == '\0' || contains(children, zkl_neighbour_read(place->companion)),
+        .earlier = count_earlier(children, place, end),
+        .unknown = find_unknown(children, place, end),
+        .unlike = find_unlike(children, place, end),
+    };
+    for (size_t i = end; i-- > 0 && in_the_way < room;) {
+        if (is_in_the_way(children.all[i], place)) {
+            in_the_way++;
+            view.blocker = view.blocker != NULL ? view.blocker : children.all[i].text;
         }
     }
-    view.blocker = in_the_way < zkl_contenders_room(mine.name.permits) ? NULL : blocker.text;
+    if (in_the_way < room) {
+        view.blocker = NULL;
+    }
     return view;
 }
 
@@ -121,15 +211,14 @@ zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_conten
  * none. */
 static zkl_neighbour find_first(zkl_listed children, const zkl_contenders_place *place,
                                 bool may_read) {
-    zkl_neighbour first = { .text = NULL };
-    for (size_t i = 0; i < children.count; i++) {
+    size_t end = find_end(children, place);
+    for (size_t i = 0; i < end; i++) {
         zkl_neighbour child = children.all[i];
-        bool is_one = counts(child, place) && (may_read || child.name.kind != ZKL_NODE_READ);
-        if (is_one && (first.text == NULL || zkl_neighbour_is_before(child, first))) {
-            first = child;
+        if (counts(child, place) && (may_read || child.name.kind != ZKL_NODE_READ)) {
+            return child;
         }
     }
-    return first;
+    return (zkl_neighbour){ .text = NULL };
 }
 
 const char *zkl_contenders_find_first(zkl_listed children) {
@@ -202,36 +291,17 @@ zkl_contenders_rear zkl_contenders_look_behind(zkl_listed children, const char *
 
 /* ---- The nearest ------------------------------------------------------------------------ */
 
-/* Keeps the list in order, and drops its first where there is no room. */
-static size_t insert(zkl_neighbour *nearest, size_t count, size_t most, zkl_neighbour child) {
-    size_t place = count;
-    while (place > 0 && zkl_neighbour_is_before(child, nearest[place - 1])) {
-        place--;
-    }
-    if (count < most) {
-        memmove(nearest + place + 1, nearest + place, (count - place) * sizeof(*nearest));
-        nearest[place] = child;
-        return count + 1;
-    }
-    if (place > 0) {
-        memmove(nearest, nearest + 1, (place - 1) * sizeof(*nearest));
-        nearest[place - 1] = child;
-    }
-    return count;
-}
-
 size_t zkl_contenders_find_nearest(zkl_listed children, const zkl_contenders_place *place,
                                    zkl_neighbour *nearest) {
-    zkl_neighbour mine = place->own;
-    size_t most = zkl_contenders_room(mine.name.permits);
-    size_t count = 0;
-    for (size_t i = 0; i < children.count; i++) {
-        zkl_neighbour child = children.all[i];
-        if (counts(child, place) && conflict(mine.name.kind, child.name.kind)) {
-            count = insert(nearest, count, most, child);
+    size_t most = zkl_contenders_room(place->own.name.permits);
+    size_t left = most;
+    for (size_t i = find_end(children, place); i-- > 0 && left > 0;) {
+        if (is_in_the_way(children.all[i], place)) {
+            nearest[--left] = children.all[i];
         }
     }
-    return count;
+    memmove(nearest, nearest + left, (most - left) * sizeof(*nearest));
+    return most - left;
 }
 
 /* ---- Nodes of one request ----------------------------------------------------------------- */

@@ -25,17 +25,19 @@ typedef struct zkl_neighbour {
     const char *text; /* that it was read from */
 } zkl_neighbour;
 
-/** Children whose names have been read, once for all requests that look at them. In any order;
- *  some may be no requests. */
+/** Children whose names have been read and put in order, once for all requests that look at them:
+ *  so each of them finds its place without a look at all others. Those that are no requests come
+ *  last. */
 typedef struct zkl_listed {
     const zkl_neighbour *all;
     size_t count;
+    size_t known; /* so many, from the first on, are of a known kind; there may be more */
 } zkl_listed;
 
 /** Reads one name, which stays the caller's. */
 zkl_neighbour zkl_neighbour_read(const char *text);
-/** Reads the names of children into `room`, which has room for all of them. The texts stay the
- *  caller's. */
+/** Reads the names of children, which come in any order, into `room`, which has room for all of
+ *  them. The texts stay the caller's. */
 zkl_listed zkl_contenders_read(zkl_children children, zkl_neighbour *room);
 
 typedef struct zkl_contenders_view {

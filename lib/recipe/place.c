@@ -156,7 +156,7 @@ void zkl_request_on_listed(zkl_request *request, const zkl_step *step) {
     if (step->event->outcome == ZKL_OUTCOME_OK) {
         on_children(request, step->event->children, step);
     } else if (step->event->outcome == ZKL_OUTCOME_NO_NODE) {
-        on_children(request, (zkl_listed){ NULL, 0 }, step); /* no parent, and so no children */
+        on_children(request, (zkl_listed){ .count = 0 }, step); /* no parent, and so no children */
     } else {
         zkl_request_note_failure(request, step);
     }

@@ -240,16 +240,23 @@ void zkl_record_write_state(zkl_text *text, const zkl_request *request) {
 
 /* Whether one child is before ours. */
 static bool is_earlier(const zkl_neighbour *child, const zkl_contenders_place *place) {
-    return zkl_contenders_examine((zkl_listed){ child, 1 }, place).earlier == 1;
+    return zkl_contenders_examine((zkl_listed){ .all = child, .count = 1 }, place).earlier == 1;
+}
+
+/* Numbers first: this is asked of each child. */
+static bool is_same(const zkl_neighbour *child, const zkl_neighbour *own) {
+    return child->name.sequence == own->name.sequence && own->text != NULL &&
+           strcmp(child->text, own->text) == 0;
 }
 
 size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
                           zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]) {
     zkl_contenders_place place = zkl_request_place(request);
     zkl_contenders_view view = zkl_contenders_examine(children, &place);
-    const char *own = place.own.text != NULL ? place.own.text : "";
-    const char *twin = zkl_contenders_find_guid(children, request->session.guid, place.own.text,
-                                                request->lost.node);
+    const char *twin = !request->lost.twins
+                           ? NULL
+                           : zkl_contenders_find_guid(children, request->session.guid,
+                                                      place.own.text, request->lost.node);
     bool wants_other = view.blocker != NULL && view.earlier > 1;
     size_t count = 0;
     for (size_t i = 0; i < children.count && count < ZKL_RECORD_SHORTENED_MAX; i++) {
@@ -257,7 +264,8 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
         bool is_other = wants_other && name != view.blocker && is_earlier(&children.all[i], &place);
         wants_other = wants_other && !is_other;
         if (name == twin || name == view.blocker || name == view.unknown || is_other ||
-            strcmp(name, own) == 0 || strcmp(name, place.companion) == 0) {
+            is_same(&children.all[i], &place.own) ||
+            (place.companion[0] != '\0' && strcmp(name, place.companion) == 0)) {
             shortened[count++] = children.all[i];
         }
     }
@@ -275,16 +283,17 @@ static bool counts_names(const zkl_request *request) {
 void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zkl_event *event) {
     add_name(text, &zkl_record_events.names, event->kind);
     zkl_text before = *text;
-    add_fields(text, &zkl_record_events.fields, event);
-    bool is_long = event->children.count > ZKL_RECORD_NAMES_MAX || text->too_long ||
-                   text->length - before.length > ZKL_RECORD_NAMES_BYTES_MAX;
-    if (!is_long || counts_names(request)) {
-        return;
+    if (event->children.count <= ZKL_RECORD_NAMES_MAX || counts_names(request)) {
+        add_fields(text, &zkl_record_events.fields, event);
+        bool is_long = text->too_long || text->length - before.length > ZKL_RECORD_NAMES_BYTES_MAX;
+        if (!is_long || counts_names(request)) {
+            return;
+        }
+        *text = before;
     }
-    *text = before;
     zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX];
     zkl_event shorter = *event;
-    shorter.children.all = shortened;
+    shorter.children = (zkl_listed){ .all = shortened };
     shorter.children.count = zkl_record_shorten(request, event->children, shortened);
     zkl_text_add_numbered(text, " shortened_from=", (int64_t)event->children.count);
     add_fields(text, &zkl_record_events.fields, &shorter);

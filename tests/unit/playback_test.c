@@ -167,8 +167,8 @@ TEST(changed_event_is_found) {
     const char *text = conversation();
     DIFFERS(replaced(text, "deleted fresh", "deleted"),
             "WATCH_FIRED: the record has -> GRANT, but the recipe does -> LIST");
-    DIFFERS(replaced(text, "children=" BENCH_NODE, "children=_c_2222" BENCH_NODE), "LISTED");
-    DIFFERS(replaced(text, "," OTHER, ",_c_x-lock-0000000001"), "LISTED");
+    DIFFERS(replaced(text, "," BENCH_NODE, ",_c_2222" BENCH_NODE), "LISTED");
+    DIFFERS(replaced(text, "children=" OTHER, "children=_c_x-lock-0000000001"), "LISTED");
     DIFFERS(replaced(text, "RELEASED", "HOLD_LIMIT"), "LOSE");
 }
 
