@@ -196,8 +196,9 @@ ZKL_API void zkl_deadlocks_free(zkl_deadlocks *deadlocks);
 
 /**
  * Asks the contender that made a node to give up its lock. This is only a request. A zklock holder
- * receives ZKL_STATE_REVOKE_REQUESTED in its state callback. A Curator holder is told if it called
- * makeRevocable. kazoo and go-zookeeper do not support it.
+ * receives ZKL_STATE_REVOKE_REQUESTED in its state callback, if its lock was opened as `revocable`
+ * (or its client's nodes are not protected: see zkl_client_options). A Curator holder is told if it
+ * called makeRevocable. kazoo and go-zookeeper do not support it.
  *
  * It replaces the node's data by __REVOKE__, as Curator's Revoker does, so the contender's identity
  * can no longer be read from its node.

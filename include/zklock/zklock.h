@@ -522,13 +522,28 @@ typedef struct zkl_client_options {
     /** NULL: "zk-sasl-md5", which ZooKeeper's servers want for DIGEST-MD5. For Kerberos (GSSAPI,
      *  not tested) the host name of the servers. */
     const char *sasl_host;
+    /**
+     * 0: the nodes of this client's locks are protected. Each session shows the servers a digest of
+     * its own, which nobody else knows, after `credentials`; it alone may set the data and the ACL
+     * of these nodes, whatever node_acl allows others. (Everybody keeps the other permissions.) So
+     * nobody can ask for such a lock: see `revocable` of zkl_lock_options. The names of protected
+     * nodes say that they are; docs/security.md has what follows.
+     *
+     * Nodes are not protected, and nothing else changes, if the servers refuse the scheme digest
+     * (the session opens again without it), and if the client has credentials of other schemes.
+     *
+     * 1: no such digest is shown. Use it for servers that hash digests by anything but SHA-1
+     * (digestAlg), and those with skipACL, where nothing is protected.
+     */
+    int32_t unprotected;
+    int32_t reserved; /* 0 */
 } zkl_client_options;
 
 #define ZKL_CLIENT_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(zkl_client_options), 10000, 15000, "/locks", NULL, NULL, NULL, ZKL_LOG_INFO, 0,     \
             1024, NULL, ZKL_DISPATCH_THREAD, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL,    \
-            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                   \
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0                             \
     }
 
 /**
@@ -825,10 +840,20 @@ typedef struct zkl_lock_options {
     /** As in zkl_client_options; NULL: as the client's. */
     const char *node_acl;
     const char *parent_acl;
+    /** 1: others can ask for the lock, with zkl_node_revoke of administration.h or with Curator's
+     *  Revoker; the state callback, which must be set, receives ZKL_STATE_REVOKE_REQUESTED. They do
+     *  so in the data of its nodes, so these are not protected (see `unprotected` of
+     *  zkl_client_options). 0: nobody can ask for it, unless the client's nodes are not protected
+     *  anyway. */
+    int32_t revocable;
+    int32_t reserved; /* 0 */
 } zkl_lock_options;
 
 #define ZKL_LOCK_OPTIONS_INIT                                                                      \
-    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, 0, 0, NULL, NULL, NULL }
+    {                                                                                              \
+        sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, 0, 0, NULL, NULL, NULL,   \
+            0, 0                                                                                   \
+    }
 
 /** What an acquire obtained. Plain data: copy it freely. */
 typedef struct zkl_grant {

@@ -57,6 +57,11 @@ int zkl_node_break(zkl_client *client, const char *resource, const char *node, i
 int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
                     int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
+    ZKL_TRY(check_node(node));
+    if (zkl_node_name_is_protected(node)) {
+        zkl_error_note("node", node, "is protected: its lock was not opened as revocable");
+        return ZKL_NO_PERMISSION;
+    }
     return act(client, resource, node, timeout_ms, ZKL_OPERATION_SET);
 }
 

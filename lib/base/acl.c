@@ -1,5 +1,6 @@
 #include "base/acl.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error_message.h"
@@ -39,6 +40,72 @@ bool zkl_acl_next(const char **text, zkl_acl_entry *entry) {
 static bool is(const char *text, size_t length, const char *word) {
     return length == strlen(word) && strncmp(text, word, length) == 0;
 }
+
+/* ---- Written anew ------------------------------------------------------------------------- */
+
+enum { WRITE_AND_ADMIN = 1 << 1 | 1 << 4 };
+
+/* An ACL that is being written. */
+typedef struct draft {
+    char *text;
+    size_t used;
+    int taken; /* permissions that nobody gets */
+} draft;
+
+/* An entry without permissions is none. */
+static void add(draft *self, const char *scheme_and_id, size_t length, int permissions) {
+    permissions &= ~self->taken;
+    if (permissions == 0) {
+        return;
+    }
+    self->used +=
+        (size_t)snprintf(self->text + self->used, ZKL_ACL_WRITTEN_SIZE - self->used,
+                         "%s%.*s:", self->used > 0 ? "," : "", (int)length, scheme_and_id);
+    for (int i = 0; LETTERS[i] != '\0'; i++) {
+        if ((permissions >> i & 1) != 0) {
+            self->text[self->used++] = LETTERS[i];
+        }
+    }
+    self->text[self->used] = '\0';
+}
+
+static void add_digest(draft *self, const char *id, int permissions) {
+    char entry[sizeof("digest:") + ZKL_DIGEST_ID_SIZE];
+    snprintf(entry, sizeof(entry), "digest:%s", id);
+    add(self, entry, strlen(entry), permissions);
+}
+
+/* Without one the servers are to refuse the ACL, as they do with the scheme auth: this is no id. */
+static void add_shared(draft *self, const zkl_acl_identities *identities, int permissions) {
+    if (identities->shared_count == 0) {
+        add_digest(self, "nobody", permissions);
+    }
+    for (size_t i = 0; i < identities->shared_count; i++) {
+        add_digest(self, identities->shared[i], permissions);
+    }
+}
+
+void zkl_acl_write(char text[ZKL_ACL_WRITTEN_SIZE], const char *acl,
+                   const zkl_acl_identities *identities) {
+    draft self = { .text = text, .taken = identities->own != NULL ? WRITE_AND_ADMIN : 0 };
+    int of_shared = 0;
+    zkl_acl_entry entry;
+    for (const char *next = acl != NULL ? acl : ZKL_ACL_OPEN; zkl_acl_next(&next, &entry);) {
+        if (is(entry.scheme, entry.scheme_length, "auth")) {
+            of_shared |= entry.permissions;
+        } else {
+            size_t length = (size_t)(entry.id + entry.id_length - entry.scheme);
+            add(&self, entry.scheme, length, entry.permissions);
+        }
+    }
+    add_shared(&self, identities, of_shared);
+    if (identities->own != NULL) {
+        self.taken = 0;
+        add_digest(&self, identities->own, WRITE_AND_ADMIN);
+    }
+}
+
+/* ---- Checked ------------------------------------------------------------------------------ */
 
 /* What the servers would refuse at each create; NULL: nothing. */
 static const char *broken_rule(const zkl_acl_entry *entry) {

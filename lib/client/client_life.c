@@ -36,6 +36,8 @@ static int check_numbers(const zkl_client_options *options) {
                                    ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX));
     }
     ZKL_TRY(zkl_validate_range("container_parents", options->container_parents, 0, 1));
+    ZKL_TRY(zkl_validate_range("unprotected", options->unprotected, 0, 1));
+    ZKL_TRY(zkl_validate_range("reserved", options->reserved, 0, 0));
     return zkl_validate_range("metrics", options->metrics, 0, 1);
 }
 

@@ -40,18 +40,6 @@ static void tell_threads(zkl_client_session *self) {
     zkl_condition_broadcast(&self->client->changed);
 }
 
-static void on_session_news(void *arg, const zkl_session_news *news) {
-    zkl_client_session *self = arg;
-    self->is_introduced = true; /* or the next connection begins with it */
-    zkl_session_on_news(&self->session, news);
-    if (news->state == ZKL_SESSION_STATE_EXPIRED) {
-        self->is_over = true;
-    } else if (news->state == ZKL_SESSION_STATE_CONNECTED) {
-        self->waits = 0;
-    }
-    tell_threads(self);
-}
-
 /* Its thread closes it, and opens another. */
 static void on_abandon(void *arg) {
     zkl_client_session *self = arg;
@@ -61,14 +49,52 @@ static void on_abandon(void *arg) {
     tell_threads(self);
 }
 
+/* The servers may know no digests: the next session shows them none of ours. */
+static bool begins_unprotected(zkl_client_session *self, const zkl_session_news *news) {
+    bool dropped = news->state == ZKL_SESSION_STATE_AUTH_FAILED &&
+                   zkl_protection_drop(&self->session.sender.protection);
+    if (dropped && self->session.established) {
+        on_abandon(self);
+    } else if (dropped) {
+        zkl_connection_abandon(self->connection);
+        self->is_over = true;
+        tell_threads(self);
+    }
+    return dropped;
+}
+
+static void on_session_news(void *arg, const zkl_session_news *news) {
+    zkl_client_session *self = arg;
+    self->is_introduced = true; /* or the next connection begins with it */
+    if (begins_unprotected(self, news)) {
+        return;
+    }
+    zkl_session_on_news(&self->session, news);
+    if (news->state == ZKL_SESSION_STATE_EXPIRED) {
+        self->is_over = true;
+    } else if (news->state == ZKL_SESSION_STATE_CONNECTED) {
+        self->waits = 0;
+    }
+    tell_threads(self);
+}
+
 static void on_watch_fired(void *arg, uint64_t watch_id, zkl_watch_event event) {
     zkl_client_session *self = arg;
     zkl_session_on_watch_fired(&self->session, watch_id, event);
 }
 
+/* Those of the application come first, so that one that is refused is not taken for our own. */
 static bool next_credential(void *arg, size_t index, zkl_credential *credential) {
-    const zkl_client *client = ((zkl_client_session *)arg)->client;
-    return zkl_credentials_next(&client->credentials, index, credential);
+    zkl_client_session *self = arg;
+    zkl_protection *protection = &self->session.sender.protection;
+    bool given = (index == 0 || index <= protection->given_as) &&
+                 zkl_credentials_next(&self->client->credentials, index, credential);
+    ZKL_WITH_MUTEX(&self->client->mutex);
+    if (given) {
+        zkl_protection_add_shared(protection, index, credential);
+        return true;
+    }
+    return zkl_protection_next(protection, self->session.operations, index, credential);
 }
 
 static void on_awaits_credential(void *arg) {
@@ -360,7 +386,8 @@ static zkl_client_session *make_session(zkl_client *client) {
                               .watch_fired = on_watch_fired,
                               .answered = on_answered,
                               .awaits_credential = on_awaits_credential };
-    if (client->credentials.callback != NULL || client->credentials.count > 0) {
+    bool protects = client->options.unprotected == 0;
+    if (protects || client->credentials.callback != NULL || client->credentials.count > 0) {
         listener.next_credential = next_credential;
     }
     self->client = client;
@@ -380,6 +407,7 @@ static zkl_client_session *make_session(zkl_client *client) {
         .identity = client->identity,
         .label = client->label,
         .lock_root = client->lock_root,
+        .protects = protects,
         .container_parents = client->options.container_parents != 0,
         .abandon = on_abandon,
         .arg = self,

@@ -57,6 +57,7 @@ static int open_lock(zkl_election *election, zkl_client *client, const char *res
     options.resource_class = election->options.resource_class;
     options.note = election->options.candidate;
     options.tell_granted = 1;
+    options.revocable = election->options.resignation_asked != NULL;
     return zkl_lock_open(client, resource, &options, &election->lock);
 }
 

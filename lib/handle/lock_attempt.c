@@ -188,6 +188,7 @@ int zkl_lock_start_request(const lock_member *member, zkl_session *session,
     options->resource = member->resource;
     options->parent_path = member->path;
     options->tells_contended = lock->options.tell_contended != 0;
+    options->revocable = lock->options.revocable != 0;
     options->owner_id = lock->id;
     options->thread = lock->grant.owner.thread;
     options->process = lock->open.process;

@@ -21,9 +21,14 @@ static int check_options(const zkl_lock_options *options) {
     ZKL_TRY(zkl_validate_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX));
     ZKL_TRY(zkl_validate_range("tell_contended", options->tell_contended, 0, 1));
     ZKL_TRY(zkl_validate_range("tell_granted", options->tell_granted, 0, 1));
-    if (options->state_callback == NULL && options->tell_contended + options->tell_granted > 0) {
-        return zkl_refuse(options->tell_contended != 0 ? "tell_contended" : "tell_granted", "1",
-                          "needs a state_callback, which is told");
+    ZKL_TRY(zkl_validate_range("revocable", options->revocable, 0, 1));
+    ZKL_TRY(zkl_validate_range("reserved", options->reserved, 0, 0));
+    if (options->state_callback == NULL &&
+        options->tell_contended + options->tell_granted + options->revocable > 0) {
+        return zkl_refuse(options->tell_contended != 0 ? "tell_contended"
+                          : options->tell_granted != 0 ? "tell_granted"
+                                                       : "revocable",
+                          "1", "needs a state_callback, which is told");
     }
     ZKL_TRY(zkl_validate_resource_class(options->resource_class));
     ZKL_TRY(zkl_validate_text("owner", options->owner, ZKL_OWNER_MAX));

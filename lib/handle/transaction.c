@@ -15,6 +15,7 @@
 #include "base/threads.h"
 #include "base/validation.h"
 #include "handle/call.h"
+#include "recipe/node_name.h"
 #include "session/explanation.h"
 #include "session/guarded_write.h"
 
@@ -117,6 +118,10 @@ int zkl_transaction_create(zkl_transaction *transaction, const char *path, const
 
 int zkl_transaction_set(zkl_transaction *transaction, const char *path, const void *data,
                         size_t size, int32_t version) {
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    if (slash != NULL && zkl_node_name_is_protected(slash + 1)) {
+        return zkl_refuse("path", path, "is that of a protected node, whose data nobody may set");
+    }
     return add(
         transaction,
         (zkl_multi_operation){

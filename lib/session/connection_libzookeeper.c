@@ -65,8 +65,8 @@ static zkl_connection *of(zkl_operations *operations) {
 /* An ACL as libzookeeper takes it. */
 typedef struct access_list {
     struct ACL_vector all;
-    struct ACL entries[ZKL_ACL_ENTRIES_MAX];
-    char text[ZKL_ACL_MAX + 1]; /* in which schemes and ids end in NUL */
+    struct ACL entries[ZKL_ACL_WRITTEN_ENTRIES_MAX];
+    char text[ZKL_ACL_WRITTEN_SIZE]; /* in which schemes and ids end in NUL */
 } access_list;
 
 /* It was checked when the application gave it. */

@@ -502,7 +502,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
         return ZKL_LEASE_IMPOSSIBLE;
     }
     zkl_request_session begun = { .connected = session->connected };
-    if (!zkl_session_make_guid(session, begun.guid)) {
+    if (!zkl_session_make_guid(session, !options->revocable, begun.guid)) {
         return ZKL_SYSTEM;
     }
     zkl_request_runner *runner = make_runner(session, options);

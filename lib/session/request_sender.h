@@ -36,6 +36,7 @@ typedef struct zkl_run_options {
     int64_t began_ms;               /* when its call began; its waiting time counts from then */
     int64_t timeout_ms;             /* ZKL_FOREVER; 0: try; else the deadline */
     bool tells_contended;
+    bool revocable;    /* its nodes are not protected: anybody may ask for it in their data */
     uint64_t owner_id; /* of the handle; kept when it has gone. 0: there is none */
     uint64_t thread;   /* that acquires; 0: none does */
     int process;

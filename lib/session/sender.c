@@ -68,6 +68,9 @@ zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_rep
     if (made == NULL) {
         return ZKL_OUTCOME_NOT_NOW;
     }
+    char acl[ZKL_ACL_WRITTEN_SIZE];
+    zkl_operation sent = *operation;
+    sent.acl = zkl_protection_acl(&sender->protection, operation, acl);
     *made = (zkl_sent){
         .sender = sender,
         .kept_at = under_way,
@@ -80,7 +83,7 @@ zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_rep
         .tag = operation->tag,
     };
     zkl_outcome outcome =
-        sender->operations->table->send(sender->operations, operation, on_reply, made);
+        sender->operations->table->send(sender->operations, &sent, on_reply, made);
     if (outcome != ZKL_OUTCOME_OK) {
         free(made);
         return outcome;

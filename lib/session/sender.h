@@ -1,13 +1,14 @@
 /*
  * Sends the operations of one session after another, and counts them by kind. Each reply goes to
  * `answered` first, which learns from it how the session is. A reply to an operation of an earlier
- * session becomes ZKL_OUTCOME_SESSION_OVER.
+ * session becomes ZKL_OUTCOME_SESSION_OVER. What is created has the ACL that protection.h makes.
  *
  * Everything here runs with the client's mutex held.
  */
 #pragma once
 
 #include "session/operations.h"
+#include "session/protection.h"
 
 typedef struct zkl_sender {
     zkl_operations *operations;
@@ -16,6 +17,7 @@ typedef struct zkl_sender {
     /* A reply to what this session sent, before the asker gets it. */
     void (*answered)(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write);
     void *arg;
+    zkl_protection protection;
     int64_t ahead_ms;     /* how far the wall clock has jumped ahead of the clock, in all */
     int64_t wall_lead_ms; /* how far it was ahead of it, at the least since the latest jump */
 } zkl_sender;

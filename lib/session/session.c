@@ -18,7 +18,7 @@ void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t durat
     }
 }
 
-bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]) {
+bool zkl_session_make_guid(zkl_session *session, bool protects, char guid[ZKL_GUID_SIZE]) {
     unsigned char b[16];
     if (!session->operations->table->random(session->operations, b, sizeof(b))) {
         return false;
@@ -29,6 +29,9 @@ bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]) {
              "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
              b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
              b[15]);
+    if (protects && session->sender.protection.marks) {
+        guid[ZKL_GUID_VERSION_AT] = ZKL_GUID_VERSION_PROTECTED;
+    }
     return true;
 }
 

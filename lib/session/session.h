@@ -24,6 +24,7 @@ typedef struct zkl_session {
     const char *identity;       /* first lines of each node's data */
     const char *label;          /* the client's, in the log */
     const char *lock_root;      /* full path; the session's own requests are about it */
+    bool protects;              /* its nodes, unless the servers refuse that */
     bool container_parents;     /* a resource's own node is made as a container */
     void (*abandon)(void *arg); /* give this session up for another; may be NULL */
     void *arg;
@@ -50,8 +51,9 @@ typedef struct zkl_session {
     struct zkl_leader_watch *leader_watches; /* while there is one, the probes go on */
 } zkl_session;
 
-/** Writes a fresh textual UUID (version 4). False: no random numbers. */
-bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]);
+/** Writes a fresh textual UUID, of which all bits are random but for version and variant; for a
+ *  request whose nodes are to be protected, if they can be. False: no random numbers. */
+bool zkl_session_make_guid(zkl_session *session, bool protects, char guid[ZKL_GUID_SIZE]);
 
 /** The pause, or up to half less, at random: requests that failed together do not come back
  *  together. */

@@ -16,7 +16,9 @@ static void feed_all(zkl_session *session, zkl_event event) {
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;
         if (event.kind == ZKL_EVENT_SESSION_ENDED) {
-            event.guid = zkl_session_make_guid(session, guid) ? guid : NULL;
+            event.guid = zkl_session_make_guid(session, !runner->sender.options.revocable, guid)
+                             ? guid
+                             : NULL;
         }
         zkl_request_runner_feed(runner, &event);
     }
@@ -72,10 +74,12 @@ static bool abandon(void *arg) {
 
 void zkl_session_begin(zkl_session *session, int32_t lease_tick_ms) {
     session->recorded_number = zkl_recorder_begin_session(session->recorder);
-    session->sender = (zkl_sender){ .operations = session->operations,
-                                    .metrics = session->metrics,
-                                    .answered = on_answered,
-                                    .arg = session };
+    session->sender =
+        (zkl_sender){ .operations = session->operations,
+                      .metrics = session->metrics,
+                      .answered = on_answered,
+                      .arg = session,
+                      .protection = { .wanted = session->protects, .marks = session->protects } };
     session->liveness = (zkl_liveness){ .sender = &session->sender,
                                         .timers = session->timers,
                                         .lock_root = session->lock_root,
@@ -95,6 +99,7 @@ void zkl_session_begin(zkl_session *session, int32_t lease_tick_ms) {
 
 void zkl_session_destroy(zkl_session *session) {
     zkl_watch_table_clear(&session->watches);
+    zkl_protection_wipe(&session->sender.protection);
 }
 
 /* ---- The connection ------------------------------------------------------------------------- */
@@ -135,6 +140,17 @@ static void warn_of_short_timeout(const zkl_session *session) {
     }
 }
 
+/* Names of nodes that are not made yet may say that they are protected. Where this session cannot
+ * protect them their requests begin anew, with other names. */
+static void look_at_protection(zkl_session *session) {
+    zkl_protection *protection = &session->sender.protection;
+    bool in_vain = protection->marks && !protection->active;
+    protection->marks = protection->active;
+    if (in_vain) {
+        feed_all(session, (zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED });
+    }
+}
+
 /* A connection that libzookeeper closes itself, as the servers' addresses have changed, is lost
  * without a word. */
 static void on_connected(zkl_session *session, const zkl_session_news *news) {
@@ -150,6 +166,9 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     zkl_telemetry_connected(zkl_session_facts_of(session), is_new);
     if (is_new && session->unsupported) {
         zkl_telemetry_unsupported_servers(zkl_session_facts_of(session));
+    }
+    if (is_new) {
+        look_at_protection(session);
     }
     if (has_new_timeout) {
         warn_of_short_timeout(session);
@@ -179,6 +198,7 @@ static void end_session(zkl_session *session) {
     session->connected = false;
     session->established = false;
     session->sender.session_number++;
+    zkl_protection_end(&session->sender.protection);
     zkl_liveness_session_ended(&session->liveness);
     zkl_watch_table_clear(&session->watches); /* answers requests: before their session ends */
     feed_all(session, (zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED });

@@ -97,6 +97,9 @@ bool zkl_ensemble_repeat_news(zkl_ensemble *ensemble, int64_t session_id);
  *  is given other servers. False: it has none. */
 bool zkl_ensemble_replace_connection(zkl_ensemble *ensemble, int64_t session_id);
 
+/** All servers refuse the scheme digest from now on, or no longer: its provider is disabled. */
+void zkl_ensemble_refuse_digests(zkl_ensemble *ensemble, bool refuse);
+
 /** Withholds rights to the node of this path from everybody, while it is there, for so long;
  *  ZKL_FOREVER: for good, as zkl_ensemble_heal leaves it. What was said of that path before is
  *  over. Those below it have rights of their own. */

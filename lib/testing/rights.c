@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/acl.h"
-#include "testing/digest.h"
+#include "base/digest.h"
 #include "testing/servers.h"
 #include "testing/wire.h"
 
@@ -54,12 +54,17 @@ static bool is_withheld(const zkl_ensemble *ensemble, const zkl_node *node, int 
            one->until_us > zkl_world_now_us();
 }
 
+void zkl_ensemble_refuse_digests(zkl_ensemble *ensemble, bool refuse) {
+    ensemble->refuses_digests = refuse;
+}
+
 /* ---- Identities ------------------------------------------------------------------------------ */
 
 /* As DigestAuthenticationProvider does, which is the only one that these servers have. */
 zkl_server_error zkl_rights_add_identity(zkl_wire *wire, const char *scheme, const char *secret) {
     char id[ZKL_DIGEST_ID_SIZE];
-    if (strcmp(scheme, "digest") != 0 || !zkl_digest_id(secret, strlen(secret), id)) {
+    if (wire->ensemble->refuses_digests || strcmp(scheme, "digest") != 0 ||
+        !zkl_digest_id(secret, strlen(secret), id)) {
         return ZKL_SERVER_ERROR_AUTH_FAILED;
     }
     size_t known = wire->identities != NULL ? strlen(wire->identities) : 0;
@@ -103,12 +108,22 @@ static bool share_one(const char *identities, const char *others) {
 
 /* ---- ACLs ------------------------------------------------------------------------------------ */
 
-/* As PrepRequestProcessor.fixupACL: "auth" without an identity is none. */
-static bool is_valid(const char *acl, const char *identities) {
+/* As DigestAuthenticationProvider.isValid; without it nobody knows the scheme. */
+static bool is_wrong_digest(const zkl_ensemble *ensemble, const zkl_acl_entry *entry) {
+    return is_scheme(entry, "digest") &&
+           (ensemble->refuses_digests || memchr(entry->id, ':', entry->id_length) == NULL);
+}
+
+/* As PrepRequestProcessor.fixupACL: "auth" without an identity is none, nor is an empty list. */
+static bool is_valid(const zkl_ensemble *ensemble, const char *acl, const char *identities) {
     zkl_acl_entry entry;
+    if (acl != NULL && *acl == '\0') {
+        return false;
+    }
     for (const char *next = acl; next != NULL && *next != '\0';) {
         bool is_entry = zkl_acl_next(&next, &entry);
-        if (!is_entry || (is_scheme(&entry, "auth") && identities == NULL)) {
+        if (!is_entry || (is_scheme(&entry, "auth") && identities == NULL) ||
+            is_wrong_digest(ensemble, &entry)) {
             return false;
         }
     }
@@ -159,6 +174,6 @@ zkl_server_error zkl_rights_check(const zkl_ensemble *ensemble, const zkl_write 
     if (!zkl_rights_grant(ensemble, node, permissions[operation->kind], identities)) {
         return ZKL_SERVER_ERROR_NO_PERMISSION;
     }
-    return is_valid(operation->acl, identities) ? ZKL_SERVER_ERROR_NONE
-                                                : ZKL_SERVER_ERROR_INVALID_ACL;
+    return is_valid(ensemble, operation->acl, identities) ? ZKL_SERVER_ERROR_NONE
+                                                          : ZKL_SERVER_ERROR_INVALID_ACL;
 }

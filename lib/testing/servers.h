@@ -4,7 +4,6 @@
  *     ensemble.c         what the outside tells it and asks it
  *     leader.c           numbers and commits writes, tracks sessions, is elected
  *     rights.c           who may do what to which node
- *     digest.c           the identities of the scheme digest
  *     server.c           carries transactions out, answers the sessions' requests
  *     server_watches.c   the watches that a server keeps
  *     messages.c         what clients and servers say to each other
@@ -130,6 +129,7 @@ struct zkl_ensemble {
     uint32_t sessions_made;
     zkl_wire *wires;
     zkl_withheld *withheld;
+    bool refuses_digests;
     /* The leader. */
     uint32_t leader;
     bool in_office;

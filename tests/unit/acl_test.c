@@ -93,3 +93,57 @@ TEST(acl_has_a_longest_text_and_most_entries) {
     write_entry(text, sizeof(text), ZKL_ACL_MAX + 1);
     EXPECT_REFUSED(zkl_acl_validate("node_acl", text), "1025 bytes, at most 1024 are allowed");
 }
+
+static const char shared[][ZKL_DIGEST_ID_SIZE] = { "one:hash1=", "two:hash2=" };
+
+static void expect_written(const char *acl, size_t shared_count, const char *own,
+                           const char *expected) {
+    char text[ZKL_ACL_WRITTEN_SIZE];
+    zkl_acl_write(
+        text, acl,
+        &(zkl_acl_identities){ .shared = shared, .shared_count = shared_count, .own = own });
+    EXPECT_TEXT(text, expected);
+}
+
+TEST(own_identity_alone_may_write_and_set_the_acl) {
+    expect_written(NULL, 0, "own:o=", "world:anyone:rcd,digest:own:o=:wa");
+    expect_written("world:anyone:w", 0, "own:o=", "digest:own:o=:wa");
+    expect_written("world:anyone:r,ip:10.0.0.1:wa,digest:stock:s=:cdrwa", 2,
+                   "own:o=", "world:anyone:r,digest:stock:s=:rcd,digest:own:o=:wa");
+    expect_written(ZKL_ACL_AUTHENTICATED, 2,
+                   "own:o=", "digest:one:hash1=:rcd,digest:two:hash2=:rcd,digest:own:o=:wa");
+}
+
+TEST(scheme_auth_stands_for_the_shared_identities) {
+    expect_written(ZKL_ACL_AUTHENTICATED, 1, NULL, "digest:one:hash1=:rwcda");
+    expect_written("auth::r,world:anyone:c,auth::wd", 2, NULL,
+                   "world:anyone:c,digest:one:hash1=:rwd,digest:two:hash2=:rwd");
+    expect_written("world:anyone:r", 2, NULL, "world:anyone:r");
+}
+
+/* As they refuse the scheme auth of who has shown no identity. */
+TEST(scheme_auth_without_identities_is_what_the_servers_refuse) {
+    expect_written(ZKL_ACL_AUTHENTICATED, 0, NULL, "digest:nobody:rwcda");
+    expect_written(ZKL_ACL_AUTHENTICATED, 0, "own:o=", "digest:nobody:rcd,digest:own:o=:wa");
+}
+
+TEST(longest_acl_has_room) {
+    static char ids[ZKL_CREDENTIALS_MAX][ZKL_DIGEST_ID_SIZE];
+    static char acl[ZKL_ACL_MAX + 1];
+    char text[ZKL_ACL_WRITTEN_SIZE];
+    for (size_t i = 0; i < ZKL_CREDENTIALS_MAX; i++) {
+        memset(ids[i], 'u', ZKL_DIGEST_ID_SIZE - 1);
+        ids[i][1] = ':';
+    }
+    size_t used = 0;
+    while (used < ZKL_ACL_MAX - 40) {
+        used += (size_t)snprintf(acl + used, sizeof(acl) - used, "x509:CN=%030d:rcd,", 7);
+    }
+    snprintf(acl + used, sizeof(acl) - used, "auth::cdrwa");
+    zkl_acl_write(text, acl,
+                  &(zkl_acl_identities){ .shared = (const char(*)[ZKL_DIGEST_ID_SIZE])ids,
+                                         .shared_count = ZKL_CREDENTIALS_MAX,
+                                         .own = ids[0] });
+    EXPECT(strlen(text) < sizeof(text) - 1);
+    EXPECT_TEXT(text + strlen(text) - 5, "uu:wa");
+}

@@ -112,7 +112,7 @@ static void revoke_and_break_the_holder(const char *resource) {
     const zkl_contender *holder = queue->contenders[0];
     if (holder != NULL) {
         EXPECT_INT(holder->holds, 1);
-        EXPECT_INT(zkl_node_revoke(client, resource, holder->node, WITHIN_MS), ZKL_OK);
+        EXPECT_INT(zkl_node_revoke(client, resource, holder->node, WITHIN_MS), ZKL_NO_PERMISSION);
         EXPECT_INT(zkl_node_break(client, resource, holder->node, WITHIN_MS), ZKL_OK);
     }
     zkl_queue_free(queue);

@@ -299,6 +299,7 @@ static zkl_lock *open_with_ear(ear *heard) {
     zkl_lock *lock = NULL;
     options.state_callback = on_news;
     options.state_arg = heard;
+    options.revocable = 1;
     EXPECT_INT(zkl_lock_open(client, "stock", &options, &lock), ZKL_OK);
     return lock;
 }

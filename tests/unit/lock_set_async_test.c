@@ -206,7 +206,10 @@ static void revoke_last_of(const char *resource) {
 }
 
 TEST(holder_is_told_which_resource_is_asked_for) {
-    begin_held(ZKL_DISPATCH_CALLER);
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.revocable = 1;
+    begin_with(ZKL_DISPATCH_CALLER, &options);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
     revoke_last_of(SET_ORDERS);
     zkl_testing_sleep(SET_SESSION_MS);
     revoke_last_of(SET_STOCK);

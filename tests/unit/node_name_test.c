@@ -147,6 +147,17 @@ TEST(guid_is_found_whole_and_in_its_place_only) {
     EXPECT(!zkl_node_name_has_guid("_C_" GUID "-lock-0000000001", GUID));
 }
 
+TEST(protected_nodes_are_known_by_the_version_of_their_uuid) {
+    EXPECT(zkl_node_name_is_protected("_c_11111111-1111-8111-9111-111111111111-lock-0000000001"));
+    EXPECT(zkl_node_name_is_protected("_c_11111111-1111-8111-9111-111111111111-__READ__"));
+    EXPECT(!zkl_node_name_is_protected("_c_" GUID "-lock-0000000001"));
+    EXPECT(!zkl_node_name_is_protected("_c_88888888-8888-4888-8888-888888888888-lock-0000000001"));
+    EXPECT(!zkl_node_name_is_protected("_c_11111111-1111-8111-9111-111111111111"));
+    EXPECT(!zkl_node_name_is_protected("11111111-1111-8111-9111-111111111111-lock-0000000001"));
+    EXPECT(!zkl_node_name_is_protected("8888888888888888888888888888888888__lock__0000000001"));
+    EXPECT(!zkl_node_name_is_protected(""));
+}
+
 TEST(same_guid_is_seen_whatever_the_kind_and_sequence) {
     const char *writer = "_c_" GUID "-__WRIT__0000000005";
     EXPECT(zkl_node_name_same_guid(writer, "_c_" GUID "-__READ__0000000005"));

@@ -65,15 +65,15 @@ TEST(node_path_is_known_as_long_as_there_is_a_node) {
 TEST(guids_are_random_uuids_of_version_4) {
     run_stage *stage = stage_open();
     char guid[ZKL_GUID_SIZE];
-    EXPECT(zkl_session_make_guid(&stage->session, guid));
+    EXPECT(zkl_session_make_guid(&stage->session, false, guid));
     EXPECT_TEXT(guid, "11111111-1111-4111-9111-111111111111");
     stage->fake.guids = 14;
-    EXPECT(zkl_session_make_guid(&stage->session, guid));
+    EXPECT(zkl_session_make_guid(&stage->session, false, guid));
     EXPECT_TEXT(guid, "ffffffff-ffff-4fff-bfff-ffffffffffff");
-    EXPECT(zkl_session_make_guid(&stage->session, guid));
+    EXPECT(zkl_session_make_guid(&stage->session, false, guid));
     EXPECT_TEXT(guid, "00000000-0000-4000-8000-000000000000");
     stage->fake.random_fails = true;
-    EXPECT(!zkl_session_make_guid(&stage->session, guid));
+    EXPECT(!zkl_session_make_guid(&stage->session, false, guid));
     stage_close(stage);
 }
 

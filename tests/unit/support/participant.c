@@ -15,9 +15,11 @@ static void on_state(void *arg, const zkl_lock_event *event) {
     }
 }
 
-static void open_client(participant *self, int32_t session_timeout_ms, int32_t lease_tick_ms) {
+static void open_client(participant *self, int32_t session_timeout_ms, int32_t lease_tick_ms,
+                        bool shows_nothing) {
     *self = (participant){ .grant = ZKL_GRANT_INIT };
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.unprotected = shows_nothing;
     options.session_timeout_ms = session_timeout_ms;
     options.lease_tick_ms = lease_tick_ms;
     EXPECT_INT(zkl_client_open("server:2181", &options, &self->client), ZKL_OK);
@@ -33,12 +35,12 @@ static void open_lock(participant *self, int64_t limit_ms) {
 
 void participant_open(participant *self, int64_t limit_ms, bool lease) {
     const int32_t tick_ms = 2000;
-    open_client(self, PARTICIPANT_TIMEOUT_MS, lease ? tick_ms : 0);
+    open_client(self, PARTICIPANT_TIMEOUT_MS, lease ? tick_ms : 0, false);
     open_lock(self, limit_ms);
 }
 
 void participant_open_with(participant *self, int32_t session_timeout_ms) {
-    open_client(self, session_timeout_ms, 0);
+    open_client(self, session_timeout_ms, 0, true);
     open_lock(self, 0);
 }
 

@@ -22,7 +22,8 @@ typedef struct participant {
 /** With the resource "stock": a lock for `limit_ms` at most (0: no limit), of a client that keeps a
  *  lease (tick 2000 ms) where asked for. */
 void participant_open(participant *self, int64_t limit_ms, bool lease);
-/** Likewise, without a limit or a lease, in a session with that timeout. */
+/** Likewise, without a limit or a lease, in a session with that timeout, which begins as soon as it
+ *  is connected: the servers are shown no credential. */
 void participant_open_with(participant *self, int32_t session_timeout_ms);
 /** Both handles; waits for the servers. */
 void participant_close(participant *self);

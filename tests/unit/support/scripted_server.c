@@ -10,7 +10,7 @@
 #include "support/unit.h"
 
 /* Numbers are big-endian, and each packet begins with its length. */
-enum { NUMBER_SIZE = 4, PACKET_MAX = 4096, PASSWORD_SIZE = 16, PING_XID = -2 };
+enum { NUMBER_SIZE = 4, PACKET_MAX = 4096, PASSWORD_SIZE = 16, PING_XID = -2, AUTH_XID = -4 };
 enum { CREATE_TYPE = 15, MULTI_TYPE = 14, CLOSE_TYPE = -11 };
 
 typedef struct packet {
@@ -83,7 +83,7 @@ static bool serve_request(scripted_server *self, int socket_of_client) {
     }
     uint32_t xid = number_at(request.bytes);
     int32_t type = (int32_t)number_at(request.bytes + NUMBER_SIZE);
-    if ((int32_t)xid == PING_XID || type == CLOSE_TYPE) {
+    if ((int32_t)xid == PING_XID || (int32_t)xid == AUTH_XID || type == CLOSE_TYPE) {
         return answer(socket_of_client, xid, 0) && type != CLOSE_TYPE;
     }
     atomic_fetch_add(&self->requests, 1);

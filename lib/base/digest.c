@@ -1,4 +1,4 @@
-#include "testing/digest.h"
+#include "base/digest.h"
 
 #include <sha1.h>
 #include <stdio.h>

@@ -1,0 +1,345 @@
+/*
+ * Protected nodes, on simulated servers: who may set what, which nodes are marked, and what becomes
+ * of a session that cannot have an identity of its own.
+ */
+#include <string.h>
+
+#include "base/threads.h"
+#include "client/client.h"
+#include "recipe/node_name.h"
+#include "support/unit.h"
+#include "testing/ensemble.h"
+#include "testing/world.h"
+#include "zklock/administration.h"
+
+enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, ENOUGH_MS = 5000, ACL_SIZE = 1024 };
+
+static zkl_ensemble *ensemble;
+
+static void begin(void) {
+    zkl_world_begin(7);
+    zkl_ensemble_options options = zkl_ensemble_defaults();
+    options.tick_ms = TICK_MS;
+    ensemble = zkl_ensemble_begin(&options);
+}
+
+static void end(void) {
+    zkl_ensemble_end();
+    zkl_world_end();
+}
+
+static void sleep_ms(int64_t ms) {
+    zkl_world_sleep_us(ms * US_PER_MS);
+}
+
+static zkl_credential credential_of(const char *scheme, const char *secret) {
+    zkl_credential credential = ZKL_CREDENTIAL_INIT;
+    credential.scheme = scheme;
+    credential.secret = secret;
+    credential.size = strlen(secret);
+    return credential;
+}
+
+static zkl_client_options default_options(void) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = SESSION_MS;
+    return options;
+}
+
+static zkl_client *open_client(const zkl_client_options *options) {
+    zkl_client *client = NULL;
+    EXPECT_INT(zkl_client_open("server:2181", options, &client), ZKL_OK);
+    return client;
+}
+
+/* Of the application, which knows the secret, and has closed its nodes. */
+static zkl_client *open_closed(void) {
+    const zkl_credential credential = credential_of("digest", "stock:secret");
+    zkl_client_options options = default_options();
+    options.credentials = &credential;
+    options.credential_count = 1;
+    options.node_acl = ZKL_ACL_AUTHENTICATED;
+    options.parent_acl = ZKL_ACL_AUTHENTICATED;
+    return open_client(&options);
+}
+
+static void close_client(zkl_client *client) {
+    EXPECT_INT(zkl_client_close(client, ENOUGH_MS), ZKL_OK);
+}
+
+static zkl_lock *hold_with(zkl_client *client, const zkl_lock_options *options, zkl_grant *grant) {
+    zkl_lock *lock = NULL;
+    EXPECT_INT(zkl_lock_open(client, "stock", options, &lock), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_WRITE, ENOUGH_MS, grant), ZKL_OK);
+    return lock;
+}
+
+static bool is_protected(const char *path) {
+    return zkl_node_name_is_protected(strrchr(path, '/') + 1);
+}
+
+static const char *acl_of(const char *path) {
+    const zkl_node *node = zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID);
+    EXPECT(node != NULL);
+    const char *acl = node != NULL ? zkl_node_acl(node) : NULL;
+    return acl != NULL ? acl : "";
+}
+
+/* Of the resource. */
+static const char *only_node(void) {
+    const zkl_tree *tree = zkl_ensemble_tree(ensemble);
+    const zkl_node *parent = zkl_tree_find(tree, "/locks/stock", ZKL_LATEST_ZXID);
+    const zkl_node *node = zkl_node_first_child(parent, ZKL_LATEST_ZXID);
+    EXPECT(node != NULL && zkl_node_next_child(node, ZKL_LATEST_ZXID) == NULL);
+    return node != NULL ? zkl_node_path(node) : "/";
+}
+
+/* Without the hashes, which differ. */
+static void expect_acl(const char *path, const char *expected) {
+    char shown[ACL_SIZE] = "";
+    zkl_acl_entry entry;
+    for (const char *next = acl_of(path); zkl_acl_next(&next, &entry);) {
+        size_t used = strlen(shown);
+        snprintf(shown + used, sizeof(shown) - used, "%.*s:%.*s %d; ", (int)entry.scheme_length,
+                 entry.scheme, (int)strcspn(entry.id, ":"), entry.id, entry.permissions);
+    }
+    EXPECT_TEXT(shown, expected);
+}
+
+/* ---- What a client asks for that zklock has no function for ---------------------------------- */
+
+typedef struct answer {
+    bool given;
+    int status;
+} answer;
+
+static void on_answer(void *arg, const zkl_reply *reply) {
+    answer *self = arg;
+    self->given = true;
+    self->status = reply->outcome == ZKL_OUTCOME_OK ? ZKL_OK : reply->status;
+}
+
+static int set_data(zkl_client *client, const char *path) {
+    const zkl_operation operation = {
+        .kind = ZKL_OPERATION_SET, .path = path, .data = "mine", .version = ZKL_ANY_VERSION
+    };
+    answer its = { false, 0 };
+    pthread_mutex_lock(&client->mutex);
+    (void)zkl_send(&client->sessions->session.sender, &operation, on_answer, &its, NULL);
+    pthread_mutex_unlock(&client->mutex);
+    sleep_ms(TICK_MS);
+    EXPECT(its.given);
+    return its.status;
+}
+
+/* ---- Who may -------------------------------------------------------------------------------- */
+
+TEST(nobody_but_its_session_may_set_a_protected_node) {
+    begin();
+    zkl_client *holder = open_closed();
+    zkl_client *colleague = open_closed();
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_lock *lock = hold_with(holder, NULL, &grant);
+    EXPECT(is_protected(grant.node));
+    expect_acl(grant.node, "digest:stock 13; digest:zklock 18; ");
+    EXPECT_INT(set_data(colleague, grant.node), ZKL_NO_PERMISSION);
+    EXPECT_INT(set_data(holder, grant.node), ZKL_OK);
+    EXPECT_INT(zkl_lock_downgrade(lock, ENOUGH_MS), ZKL_OK);
+    expect_acl(only_node(), "digest:stock 13; digest:zklock 18; ");
+    EXPECT(is_protected(only_node()));
+    zkl_lock_close(lock);
+    close_client(colleague);
+    close_client(holder);
+    end();
+}
+
+TEST(all_contenders_wait_for_protected_nodes_and_get_the_lock) {
+    begin();
+    zkl_client_options options = default_options();
+    zkl_client *holder = open_client(NULL);
+    options.unprotected = 1;
+    zkl_client *other = open_client(&options);
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_lock *lock = hold_with(holder, NULL, &grant);
+    expect_acl(grant.node, "world:anyone 13; digest:zklock 18; ");
+    EXPECT_INT(set_data(other, grant.node), ZKL_NO_PERMISSION);
+    zkl_lock *waiting = NULL;
+    EXPECT_INT(zkl_lock_open(other, "stock", NULL, &waiting), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(waiting, ZKL_WRITE, SESSION_MS, NULL), ZKL_TIMEOUT);
+    EXPECT_INT(zkl_lock_release(lock, ENOUGH_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(waiting, ZKL_WRITE, ENOUGH_MS, &grant), ZKL_OK);
+    EXPECT(!is_protected(grant.node));
+    EXPECT_TEXT(acl_of(grant.node), "");
+    zkl_lock_close(waiting);
+    zkl_lock_close(lock);
+    close_client(other);
+    close_client(holder);
+    end();
+}
+
+TEST(own_identity_never_enters_the_acl_of_a_parent) {
+    begin();
+    zkl_client *client = open_closed();
+    zkl_lock *lock = hold_with(client, NULL, NULL);
+    expect_acl("/locks", "digest:stock 31; ");
+    expect_acl("/locks/stock", "digest:stock 31; ");
+    zkl_transaction *transaction = NULL;
+    EXPECT_INT(zkl_transaction_begin(lock, &transaction), ZKL_OK);
+    EXPECT_INT(zkl_transaction_create(transaction, "/store", NULL, 0, ZKL_CREATE_PERSISTENT),
+               ZKL_OK);
+    EXPECT_INT(zkl_transaction_commit(transaction, ENOUGH_MS, NULL), ZKL_OK);
+    zkl_transaction_free(transaction);
+    expect_acl("/store", "digest:stock 31; ");
+    zkl_lock_close(lock);
+    close_client(client);
+    end();
+}
+
+/* As before there were protected nodes: it would be a parent that nobody may use. */
+TEST(parent_for_identities_is_refused_to_who_has_shown_none) {
+    begin();
+    zkl_client_options options = default_options();
+    options.parent_acl = ZKL_ACL_AUTHENTICATED;
+    zkl_client *client = open_client(&options);
+    zkl_lock *lock = NULL;
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &lock), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_NO_PERMISSION);
+    zkl_lock_close(lock);
+    close_client(client);
+    end();
+}
+
+TEST(each_session_has_another_identity) {
+    begin();
+    char first[ACL_SIZE];
+    zkl_client *client = open_client(NULL);
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_lock *lock = hold_with(client, NULL, &grant);
+    snprintf(first, sizeof(first), "%s", acl_of(grant.node));
+    EXPECT(zkl_ensemble_cut(ensemble, zkl_ensemble_session_at(ensemble, 0), ZKL_CUT_REPLIES_LOST));
+    sleep_ms(SESSION_MS / 2);
+    EXPECT_INT(set_data(client, grant.node), ZKL_OK);
+    EXPECT(zkl_ensemble_expire(ensemble, zkl_ensemble_session_at(ensemble, 0)));
+    sleep_ms(SESSION_MS);
+    EXPECT_INT(zkl_lock_release(lock, ENOUGH_MS), ZKL_LOST);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_WRITE, ENOUGH_MS, &grant), ZKL_OK);
+    EXPECT(is_protected(grant.node));
+    EXPECT(strcmp(acl_of(grant.node), first) != 0);
+    zkl_lock_close(lock);
+    close_client(client);
+    end();
+}
+
+/* ---- What cannot be asked for ---------------------------------------------------------------- */
+
+static void ignore(void *arg, const zkl_lock_event *event) {
+    (void)arg;
+    (void)event;
+}
+
+TEST(revocation_of_a_protected_node_is_refused) {
+    begin();
+    zkl_client *client = open_client(NULL);
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_lock *lock = hold_with(client, NULL, &grant);
+    EXPECT_INT(zkl_node_revoke(client, "stock", strrchr(grant.node, '/') + 1, ENOUGH_MS),
+               ZKL_NO_PERMISSION);
+    EXPECT(strstr(zkl_error_message(), "is protected") != NULL);
+    zkl_lock_close(lock);
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.revocable = 1;
+    EXPECT_REFUSED(zkl_lock_open(client, "stock", &options, &lock), "revocable \"1\": needs");
+    options.state_callback = ignore;
+    lock = hold_with(client, &options, &grant);
+    EXPECT(!is_protected(grant.node));
+    EXPECT_INT(zkl_node_revoke(client, "stock", strrchr(grant.node, '/') + 1, ENOUGH_MS), ZKL_OK);
+    zkl_lock_close(lock);
+    close_client(client);
+    end();
+}
+
+TEST(transaction_that_sets_a_protected_node_is_refused) {
+    begin();
+    zkl_client *client = open_client(NULL);
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_lock *lock = hold_with(client, NULL, &grant);
+    zkl_transaction *transaction = NULL;
+    EXPECT_INT(zkl_transaction_begin(lock, &transaction), ZKL_OK);
+    EXPECT_REFUSED(zkl_transaction_set(transaction, grant.node, "x", 1, ZKL_ANY_VERSION),
+                   "protected");
+    EXPECT_INT(zkl_transaction_set(transaction, "/locks", "x", 1, ZKL_ANY_VERSION), ZKL_OK);
+    zkl_transaction_free(transaction);
+    zkl_lock_close(lock);
+    close_client(client);
+    end();
+}
+
+/* ---- Sessions that protect nothing ----------------------------------------------------------- */
+
+TEST(servers_that_refuse_digests_get_another_session_without) {
+    begin();
+    zkl_ensemble_refuse_digests(ensemble, true);
+    zkl_client *client = open_client(NULL);
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_lock *lock = hold_with(client, NULL, &grant);
+    EXPECT(!is_protected(grant.node));
+    EXPECT_TEXT(acl_of(grant.node), "");
+    zkl_lock_close(lock);
+    close_client(client);
+    end();
+}
+
+TEST(credential_of_the_application_that_is_refused_is_no_matter_of_protection) {
+    begin();
+    const zkl_credential credential = credential_of("digest", "stock:secret");
+    zkl_client_options options = default_options();
+    zkl_client *client = NULL;
+    options.credentials = &credential;
+    options.credential_count = 1;
+    zkl_ensemble_refuse_digests(ensemble, true);
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_AUTH_FAILED);
+    end();
+}
+
+static void *wait_for_lock(void *arg) {
+    zkl_lock *lock = arg;
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_WRITE, 4 * ENOUGH_MS, NULL), ZKL_OK);
+    return NULL;
+}
+
+/* The waiter begins anew with a name that says that it is protected, and then with another. */
+TEST(digests_that_are_refused_from_the_next_session_on_leave_no_mark) {
+    begin();
+    zkl_client *client = open_client(NULL);
+    zkl_lock *first = hold_with(client, NULL, NULL);
+    zkl_lock *second = NULL;
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &second), ZKL_OK);
+    pthread_t waiter;
+    EXPECT(zkl_thread_start(&waiter, wait_for_lock, second));
+    sleep_ms(TICK_MS);
+    zkl_ensemble_refuse_digests(ensemble, true);
+    EXPECT(zkl_ensemble_expire(ensemble, zkl_ensemble_session_at(ensemble, 0)));
+    zkl_thread_join(waiter);
+    EXPECT(!is_protected(only_node()));
+    zkl_lock_close(second);
+    zkl_lock_close(first);
+    close_client(client);
+    end();
+}
+
+/* libzookeeper shows them again at each connection. */
+TEST(digests_that_are_refused_at_a_reconnect_cost_the_session) {
+    begin();
+    zkl_client *client = open_client(NULL);
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_lock *lock = hold_with(client, NULL, &grant);
+    zkl_ensemble_refuse_digests(ensemble, true);
+    EXPECT(zkl_ensemble_cut(ensemble, zkl_ensemble_session_at(ensemble, 0), ZKL_CUT_REPLIES_LOST));
+    sleep_ms(2 * SESSION_MS);
+    EXPECT_INT(zkl_lock_release(lock, ENOUGH_MS), ZKL_LOST);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_WRITE, 2 * ENOUGH_MS, &grant), ZKL_OK);
+    EXPECT(!is_protected(grant.node));
+    zkl_lock_close(lock);
+    close_client(client);
+    end();
+}
