@@ -45,6 +45,20 @@ static bool is(const char *text, size_t length, const char *word) {
 
 enum { WRITE_AND_ADMIN = 1 << 1 | 1 << 4 };
 
+static bool is_auth(const zkl_acl_entry *entry) {
+    return is(entry->scheme, entry->scheme_length, "auth");
+}
+
+bool zkl_acl_uses_auth(const char *text) {
+    zkl_acl_entry entry;
+    while (text != NULL && zkl_acl_next(&text, &entry)) {
+        if (is_auth(&entry)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* An ACL that is being written. */
 typedef struct draft {
     char *text;
@@ -91,7 +105,7 @@ void zkl_acl_write(char text[ZKL_ACL_WRITTEN_SIZE], const char *acl,
     int of_shared = 0;
     zkl_acl_entry entry;
     for (const char *next = acl != NULL ? acl : ZKL_ACL_OPEN; zkl_acl_next(&next, &entry);) {
-        if (is(entry.scheme, entry.scheme_length, "auth")) {
+        if (is_auth(&entry)) {
             of_shared |= entry.permissions;
         } else {
             size_t length = (size_t)(entry.id + entry.id_length - entry.scheme);

@@ -47,6 +47,9 @@ typedef struct zkl_acl_identities {
 void zkl_acl_write(char text[ZKL_ACL_WRITTEN_SIZE], const char *acl,
                    const zkl_acl_identities *identities);
 
+/** NULL does not. */
+bool zkl_acl_uses_auth(const char *text);
+
 /** ZKL_OK, or ZKL_INVALID_ARGUMENT with a message in which the text is called `what`. NULL is
  *  fine. */
 int zkl_acl_validate(const char *what, const char *text);

@@ -375,6 +375,14 @@ static void free_session(zkl_client_session *self) {
     free(self);
 }
 
+static zkl_protection protection_of(const zkl_client_options *options) {
+    return (zkl_protection){
+        .wanted = options->unprotected == 0,
+        .uses_auth = zkl_acl_uses_auth(options->node_acl) || zkl_acl_uses_auth(options->parent_acl),
+        .has_others = options->tls_certificate_file != NULL || options->sasl_mechanism != NULL,
+    };
+}
+
 static zkl_client_session *make_session(zkl_client *client) {
     zkl_client_session *self = calloc(1, sizeof(*self));
     if (self == NULL) {
@@ -386,8 +394,8 @@ static zkl_client_session *make_session(zkl_client *client) {
                               .watch_fired = on_watch_fired,
                               .answered = on_answered,
                               .awaits_credential = on_awaits_credential };
-    bool protects = client->options.unprotected == 0;
-    if (protects || client->credentials.callback != NULL || client->credentials.count > 0) {
+    if (client->options.unprotected == 0 || client->credentials.callback != NULL ||
+        client->credentials.count > 0) {
         listener.next_credential = next_credential;
     }
     self->client = client;
@@ -407,7 +415,7 @@ static zkl_client_session *make_session(zkl_client *client) {
         .identity = client->identity,
         .label = client->label,
         .lock_root = client->lock_root,
-        .protects = protects,
+        .sender = { .protection = protection_of(&client->options) },
         .container_parents = client->options.container_parents != 0,
         .abandon = on_abandon,
         .arg = self,

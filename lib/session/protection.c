@@ -22,7 +22,7 @@ static bool is_plain(const zkl_credential *credential) {
 static void begin_at_first(zkl_protection *self, size_t index) {
     if (index == 0) {
         self->given_as = SIZE_MAX;
-        self->has_unknown = false;
+        self->has_unknown = self->has_others;
         self->count = 0;
     }
 }
@@ -51,7 +51,8 @@ static bool make_own(zkl_protection *self, zkl_operations *operations) {
 
 /* A session keeps what its nodes are protected by, whatever the application shows later. */
 static bool has_own(zkl_protection *self, zkl_operations *operations) {
-    return self->given || (self->wanted && !self->has_unknown && make_own(self, operations));
+    return self->given ||
+           (self->wanted && !(self->uses_auth && self->has_unknown) && make_own(self, operations));
 }
 
 bool zkl_protection_next(zkl_protection *self, zkl_operations *operations, size_t index,
@@ -125,7 +126,7 @@ const char *zkl_protection_acl(const zkl_protection *self, const zkl_operation *
     }
     zkl_acl_write(room, operation->acl,
                   &(zkl_acl_identities){ .shared = self->shared,
-                                         .shared_count = self->count,
+                                         .shared_count = self->has_unknown ? 0 : self->count,
                                          .own = protects ? self->own : NULL });
     return room;
 }

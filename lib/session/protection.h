@@ -4,10 +4,11 @@
  * data and ACL; their names say that they are protected (recipe/node_name.h).
  *
  * The scheme auth stands for all identities of a connection, and so for this one too. So while a
- * session has it, auth is replaced by the identities of the application's credentials. Where these
- * are not known, as of schemes other than digest, the session has no identity of its own.
+ * session has it, auth is replaced by the identities of the application's credentials. Those of
+ * schemes other than digest are not known: a client that has such and uses auth has no identity of
+ * its own.
  *
- * Embed it, zeroed but for `wanted`. All of it runs with the client's mutex held.
+ * Embed it, zeroed but for the first fields. All of it runs with the client's mutex held.
  */
 #pragma once
 
@@ -16,6 +17,8 @@
 
 typedef struct zkl_protection {
     bool wanted;      /* and not refused by the servers */
+    bool uses_auth;   /* in the ACLs that its locks begin with */
+    bool has_others;  /* identities beside its credentials: a certificate, a login */
     bool active;      /* this session has its identity */
     bool marks;       /* so will the session on which requests begin now, as far as is known */
     bool given;       /* the servers have been shown it, and not refused it yet */

@@ -24,7 +24,6 @@ typedef struct zkl_session {
     const char *identity;       /* first lines of each node's data */
     const char *label;          /* the client's, in the log */
     const char *lock_root;      /* full path; the session's own requests are about it */
-    bool protects;              /* its nodes, unless the servers refuse that */
     bool container_parents;     /* a resource's own node is made as a container */
     void (*abandon)(void *arg); /* give this session up for another; may be NULL */
     void *arg;

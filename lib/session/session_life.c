@@ -74,12 +74,12 @@ static bool abandon(void *arg) {
 
 void zkl_session_begin(zkl_session *session, int32_t lease_tick_ms) {
     session->recorded_number = zkl_recorder_begin_session(session->recorder);
-    session->sender =
-        (zkl_sender){ .operations = session->operations,
-                      .metrics = session->metrics,
-                      .answered = on_answered,
-                      .arg = session,
-                      .protection = { .wanted = session->protects, .marks = session->protects } };
+    session->sender = (zkl_sender){ .operations = session->operations,
+                                    .metrics = session->metrics,
+                                    .answered = on_answered,
+                                    .arg = session,
+                                    .protection = session->sender.protection };
+    session->sender.protection.marks = session->sender.protection.wanted;
     session->liveness = (zkl_liveness){ .sender = &session->sender,
                                         .timers = session->timers,
                                         .lock_root = session->lock_root,

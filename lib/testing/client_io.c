@@ -352,7 +352,7 @@ static void on_answer(void *arg, zkl_answer *answer) {
     } else if (kind == ZKL_ANSWER_REPLACE) {
         replace_connection(self);
         zkl_client_pass_news_on(self, &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
-    } else {
+    } else if (self->introduced) { /* else the latest are of the session before */
         zkl_client_delivery *item = zkl_client_make_delivery(ZKL_DELIVERY_CONNECTING);
         item->news = self->latest_news;
         zkl_client_pass_on(self, item);

@@ -343,3 +343,63 @@ TEST(digests_that_are_refused_at_a_reconnect_cost_the_session) {
     close_client(client);
     end();
 }
+
+/* ---- Which credentials are shown --------------------------------------------------------------
+ */
+
+static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
+    (void)operations;
+    memset(bytes, 7, size);
+    return true;
+}
+
+/* "application", "own" and "begun", as a connection asks for one credential after the other. */
+static void expect_shown(zkl_protection *self, const char *const *schemes, const char *expected) {
+    static const zkl_operations_table table = { .random = random_bytes };
+    zkl_operations operations = { &table };
+    char shown[ACL_SIZE] = "";
+    size_t index = 0;
+    for (; schemes[index] != NULL; index++) {
+        const zkl_credential credential = credential_of(schemes[index], "stock:secret");
+        zkl_protection_add_shared(self, index, &credential);
+        strcat(shown, "application ");
+    }
+    zkl_credential own = ZKL_CREDENTIAL_INIT;
+    while (zkl_protection_next(self, &operations, index, &own)) {
+        EXPECT_TEXT(own.scheme, "digest");
+        strcat(shown, "own ");
+        index++;
+    }
+    EXPECT_TEXT(shown, expected);
+    EXPECT_INT(self->active, strstr(expected, "own") != NULL);
+}
+
+TEST(own_credential_is_shown_where_those_of_the_application_do_not_forbid_it) {
+    static const char *const digests[] = { "digest", "digest", NULL };
+    static const char *const others[] = { "digest", "x509", NULL };
+    static const char *const none[] = { NULL };
+    expect_shown(&(zkl_protection){ .wanted = true }, none, "own ");
+    expect_shown(&(zkl_protection){ .wanted = true }, digests, "application application own ");
+    expect_shown(&(zkl_protection){ .wanted = true }, others, "application application own ");
+    expect_shown(&(zkl_protection){ .wanted = false }, digests, "application application ");
+    zkl_protection uses_auth = { .wanted = true, .uses_auth = true };
+    expect_shown(&uses_auth, others, "application application ");
+    expect_shown(&uses_auth, digests, "application application own ");
+    expect_shown(&uses_auth, none, "own "); /* it has its nodes to protect by now */
+    zkl_protection has_others = { .wanted = true, .uses_auth = true, .has_others = true };
+    expect_shown(&has_others, digests, "application application ");
+    expect_shown(&has_others, none, "");
+}
+
+/* The servers are to refuse it, as they do where nobody is shown: it stands for more than is known.
+ */
+TEST(auth_of_a_lock_stands_for_nobody_where_identities_are_not_known) {
+    static const char *const others[] = { "digest", "x509", NULL };
+    char room[ZKL_ACL_WRITTEN_SIZE];
+    zkl_protection self = { .wanted = true };
+    expect_shown(&self, others, "application application own ");
+    const zkl_operation parent = { .kind = ZKL_OPERATION_CREATE_PARENT,
+                                   .path = "/locks/stock",
+                                   .acl = ZKL_ACL_AUTHENTICATED };
+    EXPECT_TEXT(zkl_protection_acl(&self, &parent, room), "digest:nobody:rwcda");
+}
