@@ -746,11 +746,11 @@ typedef struct zkl_lock_event {
  * zkl_lock_close. When the servers merely stop answering, zkl_lock_check returns ZKL_SUSPECT but
  * this callback is not called.
  *
- * REVOKE_REQUESTED: someone has asked for this lock, with zkl_node_revoke of administration.h or
- * with Curator's Revoker. It is still held; whether to release it is up to you. It comes once for
- * each grant: at once if the client watches the lock's node already, and otherwise (for a grant
- * that did not have to wait) within a third of the session timeout. A lock that was downgraded or
- * upgraded has another node, so it can be asked for again.
+ * REVOKE_REQUESTED: someone has asked for this lock, which is `revocable`, with zkl_node_revoke of
+ * administration.h or with Curator's Revoker. It is still held; whether to release it is up to you.
+ * It comes once for each grant: at once if the client watches the lock's node already, and
+ * otherwise (for a grant that did not have to wait) within a third of the session timeout. A lock
+ * that was downgraded or upgraded has another node, so it can be asked for again.
  *
  * CONTENDED: somebody waits behind this holder. The lock is still held; finish soon, or not, as you
  * like. It comes only for handles with the option tell_contended, and at most once for each grant:

@@ -504,6 +504,7 @@ static void hold_begin(struct hold *hold, const char *stem) {
     news_begin(&hold->news);
     options.state_callback = news_callback;
     options.state_arg = &hold->news;
+    options.revocable = 1;
     hold->proxy = proxy_start(0);
     hold->client = open_client(proxy_hosts(hold->proxy), SESSION_MS, hold->stage.root);
     ASSERT_STATUS(zkl_lock_open(hold->client, "stock", &options, &hold->lock), ZKL_OK);

@@ -30,6 +30,7 @@ static void stage_begin(struct stage *stage, const char *stem) {
     news_begin(&stage->news);
     options.state_callback = news_callback;
     options.state_arg = &stage->news;
+    options.revocable = 1;
     ASSERT_STATUS(zkl_lock_open(stage->client, stage->scene.resource, &options, &stage->lock),
                   ZKL_OK);
 }

@@ -107,6 +107,20 @@ static void stage_end(struct stage *stage) {
     scene_end(&stage->scene);
 }
 
+static void ignore(void *arg, const zkl_lock_event *event) {
+    (void)arg;
+    (void)event;
+}
+
+static zkl_lock *open_revocable(zkl_client *client, const char *resource) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_lock *lock = NULL;
+    options.state_callback = ignore;
+    options.revocable = 1;
+    ASSERT_STATUS(zkl_lock_open(client, resource, &options, &lock), ZKL_OK);
+    return lock;
+}
+
 static void open_all(struct stage *stage, bool container_parents) {
     char others[ACL_SIZE];
     char own[ACL_SIZE];
@@ -120,7 +134,7 @@ static void open_all(struct stage *stage, bool container_parents) {
     write_acl(stage->letters[OWN], own);
     stage->owner = open_client(stage, owner_secret, others, false);
     stage->user = open_client(stage, user_secret, own, container_parents);
-    stage->owners = lock_open(stage->owner, "stock");
+    stage->owners = open_revocable(stage->owner, "stock");
     stage->users = lock_open(stage->user, "stock");
 }
 
@@ -544,6 +558,7 @@ static void client_without_a_credential_is_told_so_where_one_is_required(void) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
     options.credential_callback = no_credential;
+    options.unprotected = 1; /* else it shows one of its own */
     int status = zkl_client_open(servers_hosts(), &options, &client);
     if (status == ZKL_OK) {
         zkl_lock *lock = lock_open(client, "security-nobody");
