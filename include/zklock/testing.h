@@ -37,6 +37,9 @@
  *   and from a callback of zklock, unless stated otherwise.
  * - Returned objects live until zkl_testing_end. Nothing needs to be freed.
  *
+ * They have neither TLS nor SASL: options of a client that ask for them are checked against each
+ * other and otherwise ignored, and no file of theirs is read.
+ *
  * The simulated servers keep ZooKeeper's promises, and no others; docs/testing.md has
  * examples, and says what they leave out.
  *

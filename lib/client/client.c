@@ -10,6 +10,7 @@
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"
+#include "session/explanation.h"
 
 /* ---- Its memory ------------------------------------------------------------------ */
 
@@ -119,6 +120,7 @@ int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_sess
         ZKL_TRY(add_session(client, &found));
     }
     if (found->session.auth_failed) {
+        zkl_error_set(zkl_explain_refusal(&found->session).text);
         return ZKL_AUTH_FAILED;
     }
     *session = &found->session;

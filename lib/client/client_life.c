@@ -257,13 +257,11 @@ static int first_status(const zkl_client_session *first) {
 
 static void explain(const zkl_client *client, const char *hosts, int status) {
     const zkl_client_session *first = client->sessions;
-    zkl_operations *operations = first->session.operations;
-    char failure[256] = "";
+
     if (status == ZKL_LEASE_IMPOSSIBLE) {
         zkl_client_note_lease_impossible(client);
     } else if (status == ZKL_AUTH_FAILED) {
-        operations->table->describe_failure(operations, failure, sizeof(failure));
-        zkl_error_set(failure);
+        zkl_error_set(zkl_explain_refusal(&first->session).text);
     } else if (status == ZKL_DISCONNECTED) {
         zkl_error_note(
             "host list", hosts, "%s",

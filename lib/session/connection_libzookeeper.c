@@ -16,6 +16,7 @@
 #include "base/acl.h"
 #include "base/error_message.h"
 #include "base/threads.h"
+#include "session/addresses.h"
 #include "session/failures.h"
 #include "session/return_codes.h"
 #include "session/way.h"
@@ -551,10 +552,15 @@ static void take_line(const char *line) {
     zkl_log_zookeeper_line(line);
 }
 
-/* They are kept for people alone: without memory there are none. */
+/* They are kept for people alone: without memory there are none. One that is tried alone is one of
+ * them: why the others failed is still to be told. */
 static void keep_addresses(zkl_connection *self, const char *addresses) {
-    char *kept = strdup(addresses);
     ZKL_WITH_MUTEX(self->mutex);
+    if (self->addresses != NULL &&
+        zkl_addresses_contain(self->addresses, addresses, strlen(addresses))) {
+        return;
+    }
+    char *kept = strdup(addresses);
     free(self->addresses);
     self->addresses = kept;
 }

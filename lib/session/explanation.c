@@ -20,6 +20,13 @@ zkl_explanation zkl_explain_connection(const zkl_session *session, const char *o
     return explanation;
 }
 
+zkl_explanation zkl_explain_refusal(const zkl_session *session) {
+    zkl_explanation explanation;
+    session->operations->table->describe_failure(session->operations, explanation.text,
+                                                 sizeof(explanation.text));
+    return explanation;
+}
+
 /* By now the request leaves, whatever it waited for. */
 static zkl_explanation explain_wait(const zkl_request_sender *sender) {
     zkl_explanation explanation;
@@ -68,6 +75,8 @@ zkl_explanation zkl_explain_verdict(const zkl_request_sender *sender, int status
     switch (status) {
     case ZKL_TIMEOUT:
         return explain_wait(sender);
+    case ZKL_AUTH_FAILED:
+        return zkl_explain_refusal(sender->session);
     case ZKL_DISCONNECTED:
         return zkl_explain_connection(sender->session, "the connection was lost");
     case ZKL_NO_PERMISSION:

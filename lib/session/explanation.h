@@ -18,4 +18,7 @@ zkl_explanation zkl_explain_verdict(const zkl_request_sender *sender, int status
  * connected, or NULL: `otherwise`. */
 zkl_explanation zkl_explain_connection(const zkl_session *session, const char *otherwise);
 
+/** What the servers refused, and so ended the session. */
+zkl_explanation zkl_explain_refusal(const zkl_session *session);
+
 zkl_request_facts zkl_request_facts_of(const zkl_request_sender *sender);

@@ -131,8 +131,8 @@ int zkl_sasl_make(const zkl_client_options *options, zkl_sasl **made) {
 zhandle_t *zkl_sasl_open(zkl_sasl *self, const zkl_way_call *call) {
     const zkl_client_options *options = self->options;
     zoo_sasl_params_t parameters = {
-        .service = options->sasl_service,
-        .host = options->sasl_host,
+        .service = options->sasl_service != NULL ? options->sasl_service : "zookeeper",
+        .host = options->sasl_host != NULL ? options->sasl_host : "zk-sasl-md5",
         .mechlist = options->sasl_mechanism,
         .callbacks = self->callbacks,
     };

@@ -297,8 +297,17 @@ static void on_context_made(void *context, void *unused, CRYPTO_EX_DATA *data, i
     SSL_CTX_set_info_callback(context, on_progress);
 }
 
+/* While the I/O thread is not about TLS. */
+static bool give_at_once(zkl_tls *self) {
+    (void)zoo_set_servers(self->handle, self->servers);
+    free(self->servers);
+    self->servers = NULL;
+    return zoo_state(self->handle) == ZOO_NOTCONNECTED_STATE;
+}
+
 /* libzookeeper is about to close the socket, and has freed the SSL. So this is the moment in which
- * it can be given other servers: from another thread it would free what the I/O thread uses. */
+ * it can be given other servers: from another thread it would free what the I/O thread uses. But
+ * not while it still has to tell that a session has lost its connection, which it would forget. */
 static void end_connection(zkl_tls *self) {
     if (self->why[0] == '\0' && !self->done && !self->leaving) {
         snprintf(self->why, sizeof(self->why), "%s",
@@ -309,11 +318,9 @@ static void end_connection(zkl_tls *self) {
     if (self->why[0] != '\0' && !self->closing) {
         zkl_failures_note(self->address, self->why);
     }
-    if (self->servers != NULL && !self->closing) {
-        (void)zoo_set_servers(self->handle, self->servers);
+    if (self->servers != NULL && !self->closing && zoo_state(self->handle) != ZOO_CONNECTED_STATE) {
+        (void)give_at_once(self);
     }
-    free(self->servers);
-    self->servers = NULL;
     self->leaving = false;
     self->socket = -1;
     self->begun = false;
@@ -418,14 +425,6 @@ static void await_address(zkl_tls *self) {
     }
 }
 
-/* While the I/O thread is not about TLS, and does not get there, as this has the lock. */
-static bool give_at_once(zkl_tls *self) {
-    (void)zoo_set_servers(self->handle, self->servers);
-    free(self->servers);
-    self->servers = NULL;
-    return zoo_state(self->handle) == ZOO_NOTCONNECTED_STATE;
-}
-
 bool zkl_tls_set_servers(zkl_tls *self, const char *addresses) {
     ZKL_WITH_MUTEX(&self->lock);
     await_address(self);
@@ -434,7 +433,7 @@ bool zkl_tls_set_servers(zkl_tls *self, const char *addresses) {
     if (self->servers == NULL) {
         return false;
     }
-    if (!self->begun) {
+    if (!self->begun) { /* and it does not begin, as this has the lock */
         return zkl_clock_ms() - self->ended_ms > QUIET_MS && give_at_once(self);
     }
     bool stays = is_wanted(self);

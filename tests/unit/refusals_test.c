@@ -57,6 +57,15 @@ static int acquire(zkl_client *client, int64_t timeout_ms) {
     return status;
 }
 
+/* Closing a handle clears the message. */
+static void expect_says(zkl_client *client, const char *says) {
+    zkl_lock *lock = NULL;
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &lock), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_AUTH_FAILED);
+    EXPECT_INT(strstr(zkl_error_message(), says) != NULL, true);
+    zkl_lock_close(lock);
+}
+
 static int acquire_several(zkl_client *client) {
     zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     zkl_lock *lock = NULL;
@@ -86,6 +95,7 @@ TEST(session_that_wants_authentication_is_refused_for_good) {
     zkl_client *client = open_client();
     hang_up_with(SESSION_CLOSED_REQUIRES_SASL_AUTH);
     EXPECT_INT(acquire(client, PATIENCE_MS), ZKL_AUTH_FAILED);
+    expect_says(client, "the servers require an authentication");
     usleep(QUIET_US); /* it may just have been coming back */
     int connections = server.connections;
     usleep(QUIET_US);

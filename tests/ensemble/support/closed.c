@@ -5,6 +5,8 @@
 #include <string.h>
 #include <zklock/zklock.h>
 
+#include "support/secure.h"
+
 const char *closed_secret(void) {
     return getenv("ZKLOCK_CLOSED");
 }
@@ -17,21 +19,25 @@ int __wrap_zkl_client_open(const char *hosts, const zkl_client_options *options,
 
 int __wrap_zkl_client_open(const char *hosts, const zkl_client_options *options,
                            zkl_client **client) {
-    zkl_client_options closed = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_client_options changed = ZKL_CLIENT_OPTIONS_INIT;
     zkl_credential credential = ZKL_CREDENTIAL_INIT;
-    bool is_known = options == NULL || options->struct_size == sizeof(closed);
-    credential.secret = closed_secret();
-    if (options != NULL && is_known) {
-        closed = *options;
-    }
-    if (!is_known || credential.secret == NULL || closed.credential_count > 0 ||
-        closed.credential_callback != NULL) {
+    char room[ZKL_HOSTS_MAX + 1];
+    if (options != NULL && options->struct_size != sizeof(changed)) {
         return __real_zkl_client_open(hosts, options, client);
     }
-    credential.size = strlen(credential.secret);
-    closed.credentials = &credential;
-    closed.credential_count = 1;
-    closed.node_acl = closed.node_acl != NULL ? closed.node_acl : ZKL_ACL_AUTHENTICATED;
-    closed.parent_acl = closed.parent_acl != NULL ? closed.parent_acl : ZKL_ACL_AUTHENTICATED;
-    return __real_zkl_client_open(hosts, &closed, client);
+    if (options != NULL) {
+        changed = *options;
+    }
+    hosts = secure_options(hosts, room, sizeof(room), &changed);
+    credential.secret = closed_secret();
+    if (credential.secret != NULL && changed.credential_count == 0 &&
+        changed.credential_callback == NULL) {
+        credential.size = strlen(credential.secret);
+        changed.credentials = &credential;
+        changed.credential_count = 1;
+        changed.node_acl = changed.node_acl != NULL ? changed.node_acl : ZKL_ACL_AUTHENTICATED;
+        changed.parent_acl =
+            changed.parent_acl != NULL ? changed.parent_acl : ZKL_ACL_AUTHENTICATED;
+    }
+    return __real_zkl_client_open(hosts, &changed, client);
 }

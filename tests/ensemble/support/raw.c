@@ -1,6 +1,7 @@
 #include "support/raw.h"
 
 #include "support/closed.h"
+#include "support/secure.h"
 #include "support/test.h"
 
 #include <inttypes.h>
@@ -30,7 +31,7 @@ void raw_introduce(zhandle_t *raw) {
 
 static zhandle_t *connect_as(const char *hosts, const clientid_t *session) {
     int timeout_ms = session != NULL ? BORROWED_SESSION_TIMEOUT_MS : SESSION_TIMEOUT_MS;
-    zhandle_t *raw = zookeeper_init(hosts, NULL, timeout_ms, session, NULL, 0);
+    zhandle_t *raw = secure_raw(hosts, timeout_ms, session);
     if (raw == NULL) {
         give_up("zookeeper_init(%s) failed", hosts);
     }
