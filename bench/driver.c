@@ -63,6 +63,7 @@ struct run {
     int resources;
     int permits;
     int count;
+    int milliseconds;
     int64_t end_ns;
     bool mixed;
     bool handed_on; /* from one holder to the next: one resource, one holder at a time */
@@ -143,6 +144,12 @@ static void take_turn(struct contention *self) {
     }
 }
 
+/* There is one turn, however late the threads are. */
+static bool may_take_turn(struct run *run) {
+    int turn = atomic_fetch_add(&run->taken, 1);
+    return turn < run->count && (turn == 0 || now_ns() < run->end_ns);
+}
+
 static void *contend(void *arg) {
     struct contention *self = arg;
     struct run *run = self->run;
@@ -150,7 +157,7 @@ static void *contend(void *arg) {
         open_contender(self);
     }
     (void)pthread_barrier_wait(&run->start);
-    while (atomic_fetch_add(&run->taken, 1) < run->count && now_ns() < run->end_ns) {
+    while (may_take_turn(run)) {
         take_turn(self);
     }
     (void)pthread_barrier_wait(&run->start);
@@ -204,6 +211,7 @@ static void contend_and_tell(struct run *run, struct contention *all, int thread
     }
     int64_t used_ns = cpu_ns();
     int64_t began_ns = now_ns();
+    run->end_ns = began_ns + 1000000LL * run->milliseconds;
     atomic_store(&run->granted_ns, began_ns);
     (void)pthread_barrier_wait(&run->start);
     (void)pthread_barrier_wait(&run->start);
@@ -226,7 +234,7 @@ static void obey_run(const char *line) {
     struct run run = { .resources = number_of(line, "resources", 1),
                        .permits = number_of(line, "permits", 0),
                        .count = number_of(line, "count", 100000),
-                       .end_ns = now_ns() + 1000000LL * number_of(line, "milliseconds", 600000),
+                       .milliseconds = number_of(line, "milliseconds", 600000),
                        .mixed = number_of(line, "mixed", 0) != 0 };
     run.handed_on = run.resources == 1 && run.permits == 0 && !run.mixed;
     text_of(line, "resource", run.resource, sizeof run.resource);

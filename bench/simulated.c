@@ -13,12 +13,12 @@
 
 enum { PATIENCE_MS = 60000, SESSIONS_MAX = 64 };
 
-static int turns;
+static long turns;
 
 static void contend(void *arg) {
     zkl_lock *lock = NULL;
     ZKL_TESTING_EXPECT(zkl_lock_open(arg, "stock", NULL, &lock) == ZKL_OK);
-    for (int i = 0; i < turns; i++) {
+    for (long i = 0; i < turns; i++) {
         ZKL_TESTING_EXPECT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL) == ZKL_OK);
         ZKL_TESTING_EXPECT(zkl_lock_release(lock, PATIENCE_MS) == ZKL_OK);
     }
@@ -28,20 +28,20 @@ static void contend(void *arg) {
 int main(int argc, char **argv) {
     zkl_client *clients[SESSIONS_MAX];
     zkl_testing_task *tasks[SESSIONS_MAX];
-    int sessions = argc == 3 ? atoi(argv[1]) : 0;
+    long sessions = argc == 3 ? strtol(argv[1], NULL, 10) : 0;
     if (sessions < 1 || sessions > SESSIONS_MAX) {
         (void)fprintf(stderr, "usage: bench_simulated SESSIONS TURNS\n");
         return 2;
     }
-    turns = atoi(argv[2]);
+    turns = strtol(argv[2], NULL, 10);
     zkl_testing_begin(NULL);
-    for (int i = 0; i < sessions; i++) {
+    for (long i = 0; i < sessions; i++) {
         ZKL_TESTING_EXPECT(zkl_client_open("any:2181", NULL, &clients[i]) == ZKL_OK);
     }
-    for (int i = 0; i < sessions; i++) {
+    for (long i = 0; i < sessions; i++) {
         tasks[i] = zkl_testing_start(contend, clients[i]);
     }
-    for (int i = 0; i < sessions; i++) {
+    for (long i = 0; i < sessions; i++) {
         zkl_testing_join(tasks[i]);
         ZKL_TESTING_EXPECT(zkl_client_close(clients[i], PATIENCE_MS) == ZKL_OK);
     }

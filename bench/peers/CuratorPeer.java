@@ -95,7 +95,8 @@ final class CuratorPeer {
         private final boolean mixed;
         private final boolean tolerant; // servers are killed
         private final boolean handedOn; // from one holder to the next: one resource, one holder at a time
-        private final long endNs;
+        private final long milliseconds;
+        private long endNs; // written before the barrier opens
         private final CyclicBarrier barrier;
         private final AtomicInteger taken = new AtomicInteger();
         private final AtomicLong releasedNs = new AtomicLong();
@@ -113,7 +114,7 @@ final class CuratorPeer {
             mixed = number(words, "mixed", 0) != 0;
             tolerant = number(words, "tolerant", 0) != 0;
             handedOn = resources == 1 && permits == 0 && !mixed;
-            endNs = System.nanoTime() + 1000000L * number(words, "milliseconds", 600000);
+            milliseconds = number(words, "milliseconds", 600000);
             barrier = new CyclicBarrier(threads + 1);
         }
 
@@ -124,6 +125,12 @@ final class CuratorPeer {
             }
             return mixed ? readWrite(new InterProcessReadWriteLock(session, path))
                     : plain(new InterProcessMutex(session, path));
+        }
+
+        /** There is one turn, however late the threads are. */
+        private boolean mayTakeTurn() {
+            int turn = taken.getAndIncrement();
+            return turn < count && (turn == 0 || System.nanoTime() < endNs);
         }
 
         private void takeTurn(Contender contender, boolean writes, List<Double> pairs, List<Double> handOffs)
@@ -149,7 +156,7 @@ final class CuratorPeer {
             try {
                 Contender contender = open(session, chance);
                 barrier.await();
-                while (taken.getAndIncrement() < count && System.nanoTime() < endNs) {
+                while (mayTakeTurn()) {
                     if (resources > 1) {
                         contender = open(session, chance);
                     }
@@ -182,6 +189,7 @@ final class CuratorPeer {
             }
             long usedNs = cpuNs();
             long beganNs = System.nanoTime();
+            endNs = beganNs + 1000000L * milliseconds;
             grantedNs.set(beganNs);
             barrier.await();
             barrier.await();

@@ -30,7 +30,8 @@ class Run:
         self.tolerant = int(words.get("tolerant", 0))  # servers are killed
         # From one holder to the next: one resource, one holder at a time.
         self.handed_on = self.resources == 1 and self.permits == 0 and not self.mixed
-        self.end_ns = time.monotonic_ns() + 1000000 * int(words.get("milliseconds", 600000))
+        self.milliseconds = int(words.get("milliseconds", 600000))
+        self.end_ns = 0
         self.barrier = threading.Barrier(self.threads + 1)
         self.mutex = threading.Lock()
         self.taken = 0
@@ -62,9 +63,10 @@ class Run:
         self.pairs_us.append((time.monotonic_ns() - begin_ns) / 1e3)
 
     def next_turn(self):
+        """There is one, however late the threads are."""
         with self.mutex:
             self.taken += 1
-            return self.taken <= self.count and time.monotonic_ns() < self.end_ns
+            return self.taken <= self.count and (self.taken == 1 or time.monotonic_ns() < self.end_ns)
 
     def contend(self, number):
         try:
@@ -95,6 +97,7 @@ class Run:
             thread.start()
         used, began = time.process_time(), time.monotonic()
         self.granted_ns = time.monotonic_ns()
+        self.end_ns = self.granted_ns + 1000000 * self.milliseconds
         self.barrier.wait()
         self.barrier.wait()
         seconds, cpu_seconds = time.monotonic() - began, time.process_time() - used
