@@ -62,7 +62,7 @@ static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
     call->state = state;
     zkl_timer_stop(&call->limit);
     if (call->application.ended == NULL) {
-        zkl_condition_broadcast(&call->lock->calls.changed);
+        zkl_condition_broadcast(&call->lock->changed);
     } else {
         zkl_lock_callback_post(&call->callback);
     }
@@ -85,7 +85,7 @@ static void wait_until_over(const zkl_lock_call *call) {
         call->timeout_ms == ZKL_FOREVER ? INT64_MAX : zkl_deadline(call->timeout_ms);
     bool in_time = true;
     while (call->state == ZKL_CALL_WAITS && !calls->closing && in_time) {
-        in_time = zkl_condition_wait(&calls->changed, &call->lock->client->mutex, deadline_ms);
+        in_time = zkl_condition_wait(calls->changed, &call->lock->client->mutex, deadline_ms);
     }
 }
 

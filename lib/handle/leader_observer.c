@@ -32,6 +32,7 @@ typedef struct leader_callback {
 struct zkl_observer {
     zkl_handle open; /* first */
     zkl_lock_callbacks callbacks;
+    pthread_cond_t changed;
     zkl_leader_watch watch;
 };
 
@@ -96,7 +97,7 @@ static int begin(zkl_observer *observer, const char *resource, const leader_call
 }
 
 static void free_observer(zkl_observer *observer) {
-    zkl_condition_end(&observer->callbacks.changed);
+    zkl_condition_end(&observer->changed);
     free(observer);
 }
 
@@ -111,7 +112,8 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
     zkl_observer *observer = calloc(1, sizeof(*observer));
     ZKL_TRY(zkl_made(observer));
     leader_callback given = { .tell = callback, .arg = arg, .told.leader.status = ZKL_PENDING };
-    zkl_lock_callbacks_begin(&observer->callbacks, client);
+    zkl_condition_begin(&observer->changed);
+    zkl_lock_callbacks_begin(&observer->callbacks, client, &observer->changed);
     int status = begin(observer, resource, &given);
     if (status != ZKL_OK) {
         free_observer(observer);

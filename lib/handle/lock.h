@@ -38,7 +38,7 @@ typedef struct lock_attempt {
     uint64_t recorded;       /* the number of a set in the record */
     zkl_create_group *group; /* of a set; NULL: there is one resource */
     zkl_session *session;
-    zkl_timer timer; /* of its next turn */
+    zkl_timer *timer; /* of its next turn; NULL: there is one resource, which has none */
 } lock_attempt;
 
 /** The last grant. */
@@ -88,6 +88,7 @@ struct zkl_lock {
     lock_change change;
     zkl_lock_events events;
     zkl_lock_callbacks calls;
+    pthread_cond_t changed;         /* a call is over, or a callback */
     zkl_lock_call *pending;         /* waits for the verdict, or the end of the release */
     zkl_transaction *commits;       /* under way */
     struct zkl_lock_search *search; /* of a layer; NULL: none */

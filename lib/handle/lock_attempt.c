@@ -24,7 +24,9 @@ static int64_t now(const zkl_lock *lock) {
 
 static void decide(zkl_lock *lock, int verdict) {
     lock->attempt.verdict = verdict;
-    zkl_timer_stop(&lock->attempt.timer);
+    if (lock->attempt.timer != NULL) {
+        zkl_timer_stop(lock->attempt.timer);
+    }
     zkl_call_over(lock->pending);
 }
 
@@ -319,10 +321,10 @@ static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_act
         tell_loss(lock, member, action->status);
         break;
     case ZKL_SET_ACTION_WAKE:
-        zkl_timers_set(lock->attempt.session->timers, &lock->attempt.timer, now(lock));
+        zkl_timers_set(lock->attempt.session->timers, lock->attempt.timer, now(lock));
         break;
     case ZKL_SET_ACTION_WAIT:
-        zkl_session_set_timer(lock->attempt.session, &lock->attempt.timer, action->left_ms);
+        zkl_session_set_timer(lock->attempt.session, lock->attempt.timer, action->left_ms);
         break;
     case ZKL_SET_ACTION_LEAVE:
         zkl_lock_leave_queues(lock);
@@ -359,7 +361,9 @@ int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms) {
     attempt->timeout_ms = timeout_ms;
     attempt->began_ms = now(lock);
     attempt->verdict = ZKL_PENDING;
-    attempt->timer = (zkl_timer){ .fire = on_timer, .arg = lock };
+    if (attempt->timer != NULL) {
+        *attempt->timer = (zkl_timer){ .fire = on_timer, .arg = lock };
+    }
     attempt->set = zkl_set_begin((unsigned)lock->count, timeout_ms == 0,
                                  lock->options.fail_on_session_expiry != 0);
     attempt->recorded = 0;

@@ -6,15 +6,16 @@
 
 #include "base/threads.h"
 
-void zkl_lock_callbacks_begin(zkl_lock_callbacks *all, zkl_client *client) {
+void zkl_lock_callbacks_begin(zkl_lock_callbacks *all, zkl_client *client,
+                              pthread_cond_t *changed) {
     all->client = client;
-    zkl_condition_begin(&all->changed);
+    all->changed = changed;
 }
 
 void zkl_lock_callbacks_leave(zkl_lock_callbacks *all) {
     all->inside--;
     if (all->closing) {
-        zkl_condition_broadcast(&all->changed);
+        zkl_condition_broadcast(all->changed);
     }
 }
 
@@ -82,12 +83,12 @@ void zkl_lock_callback_post(zkl_lock_callback *self) {
 
 void zkl_lock_callbacks_close(zkl_lock_callbacks *all) {
     all->closing = true;
-    zkl_condition_broadcast(&all->changed);
+    zkl_condition_broadcast(all->changed);
     if (all->running != NULL && all->runs_on == zkl_thread_number()) {
         end(all->running); /* it closes its own handle, and is not waited for */
     }
     while (all->inside > 0) {
-        (void)zkl_condition_wait(&all->changed, &all->client->mutex, INT64_MAX);
+        (void)zkl_condition_wait(all->changed, &all->client->mutex, INT64_MAX);
     }
     for (zkl_lock_callback *one = all->owed, *next; one != NULL; one = next) {
         next = one->next;

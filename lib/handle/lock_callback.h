@@ -22,7 +22,7 @@ typedef struct zkl_lock_callbacks {
     uint64_t runs_on;           /* the number of its thread */
     size_t inside;              /* threads in a call, and the callback that runs */
     bool closing;               /* the handle is being closed */
-    pthread_cond_t changed;
+    pthread_cond_t *changed;    /* the handle's */
 } zkl_lock_callbacks;
 
 typedef struct zkl_lock_callback_kind {
@@ -44,8 +44,8 @@ struct zkl_lock_callback {
     zkl_lock_callback *prev, *next;
 };
 
-/** The caller ends `changed` in the end. */
-void zkl_lock_callbacks_begin(zkl_lock_callbacks *all, zkl_client *client);
+/** `changed` lives as long as the handle. */
+void zkl_lock_callbacks_begin(zkl_lock_callbacks *all, zkl_client *client, pthread_cond_t *changed);
 
 /** It is owed from now on. */
 void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,

@@ -61,8 +61,7 @@ static int read_members(const zkl_lock_member *given, size_t count,
 /* ---- Opening ------------------------------------------------------------------------------ */
 
 static void free_lock(zkl_lock *lock) {
-    zkl_condition_end(&lock->calls.changed);
-    zkl_condition_end(&lock->events.owed.changed);
+    zkl_condition_end(&lock->changed);
     free(lock->events.for_grant);
     free(lock->events.for_loss);
     free(lock->attempt.why);
@@ -111,6 +110,9 @@ static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_o
     for (size_t i = 0; i < lock->count; i++) {
         fill_member(lock, &lock->members[i], &members[i]);
     }
+    if (lock->count > 1) {
+        lock->attempt.timer = zkl_pool_take(texts, sizeof(*lock->attempt.timer));
+    }
     ZKL_TRY(zkl_pool_status(texts));
     return check_duplicates(lock);
 }
@@ -138,8 +140,9 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
                      const zkl_lock_options *options, zkl_lock **result) {
     zkl_lock *lock = calloc(1, sizeof(*lock) + count * sizeof(lock->members[0]));
     ZKL_TRY(zkl_made(lock));
-    zkl_lock_callbacks_begin(&lock->calls, client);
-    zkl_lock_callbacks_begin(&lock->events.owed, client);
+    zkl_condition_begin(&lock->changed);
+    zkl_lock_callbacks_begin(&lock->calls, client, &lock->changed);
+    zkl_lock_callbacks_begin(&lock->events.owed, client, &lock->changed);
     lock->client = client;
     lock->count = count;
     lock->is_set = is_set;

@@ -38,39 +38,36 @@ zkl_neighbour zkl_neighbour_read(const char *text) {
 
 /* ---- The order of a list ---------------------------------------------------------------- */
 
-static bool comes_first(zkl_neighbour one, zkl_neighbour other) {
-    if (is_request(one.name) != is_request(other.name)) {
-        return is_request(one.name);
+static bool comes_first(const zkl_neighbour *one, const zkl_neighbour *other) {
+    bool are_alike = is_request(one->name) == is_request(other->name);
+    if (are_alike && one->name.sequence != other->name.sequence) {
+        return one->name.sequence < other->name.sequence; /* at once: this is asked often */
     }
-    return zkl_neighbour_is_before(one, other);
+    return are_alike ? zkl_neighbour_is_before(*one, *other) : is_request(one->name);
 }
 
-static void swap(zkl_neighbour *one, zkl_neighbour *other) {
-    zkl_neighbour kept = *one;
-    *one = *other;
-    *other = kept;
-}
-
-/* The last of all comes to the top. */
-static void sift(zkl_neighbour *heap, size_t top, size_t count) {
+/* Puts one into a heap whose top is free: the last of all comes to the top. */
+static void sift(zkl_neighbour *heap, size_t top, size_t count, zkl_neighbour one) {
     for (size_t below = 2 * top + 1; below < count; below = 2 * top + 1) {
-        below += below + 1 < count && comes_first(heap[below], heap[below + 1]) ? 1 : 0;
-        if (!comes_first(heap[top], heap[below])) {
-            return;
+        below += below + 1 < count && comes_first(&heap[below], &heap[below + 1]) ? 1 : 0;
+        if (!comes_first(&one, &heap[below])) {
+            break;
         }
-        swap(&heap[top], &heap[below]);
+        heap[top] = heap[below];
         top = below;
     }
+    heap[top] = one;
 }
 
 /* A heap: it takes no memory, and is never slow. */
 static void sort(zkl_neighbour *all, size_t count) {
     for (size_t top = count / 2; top-- > 0;) {
-        sift(all, top, count);
+        sift(all, top, count, all[top]);
     }
     for (size_t left = count; left > 1; left--) {
-        swap(&all[0], &all[left - 1]);
-        sift(all, 0, left - 1);
+        zkl_neighbour last = all[left - 1];
+        all[left - 1] = all[0];
+        sift(all, 0, left - 1, last);
     }
 }
 
@@ -91,7 +88,7 @@ static size_t find_place(zkl_listed children, zkl_neighbour one) {
     size_t first = 0;
     for (size_t end = children.count; first < end;) {
         size_t middle = first + (end - first) / 2;
-        if (comes_first(children.all[middle], one)) {
+        if (comes_first(&children.all[middle], &one)) {
             first = middle + 1;
         } else {
             end = middle;

@@ -365,7 +365,7 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     } else {
         const zkl_request before = runner->request;
         zkl_request_step(&runner->request, event, &actions);
-        zkl_recorder_add_step(recorder, runner->recorded, zkl_session_now_ms(runner->session),
+        zkl_recorder_add_step(recorder, &runner->recorded, zkl_session_now_ms(runner->session),
                               &before, event, &actions);
     }
     zkl_assert(recorder, !actions.overflowed); /* those that had room are in the record */
@@ -463,9 +463,6 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->sender.arg = runner;
     runner->sender.granted_ms = -1;
     runner->sender.position = -1;
-    if (session->recorder != NULL) {
-        runner->recorded = zkl_pool_take(&runner->memory, sizeof(*runner->recorded));
-    }
     runner->sender.options = *options;
     runner->sender.options.request = NULL;
     zkl_shared_pool_keep(options->texts);
@@ -490,10 +487,8 @@ static void join_session(zkl_request_runner *runner) {
     DL_APPEND(session->runners, runner);
     take_room(runner, runner->request.options.permits);
     zkl_create_group_join(&runner->sender);
-    if (runner->recorded != NULL) {
-        runner->recorded->session = session->recorded_number;
-        runner->recorded->path = runner->sender.options.parent_path;
-    }
+    runner->recorded = (zkl_recorded_request){ .session = session->recorded_number,
+                                               .path = runner->sender.options.parent_path };
 }
 
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,

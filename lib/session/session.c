@@ -1,7 +1,5 @@
 #include "session/session.h"
 
-#include <stdio.h>
-
 zkl_session_facts zkl_session_facts_of(const zkl_session *session) {
     return (zkl_session_facts){ session->log, session->metrics, session->label, session->id };
 }
@@ -25,10 +23,15 @@ bool zkl_session_make_guid(zkl_session *session, bool protects, char guid[ZKL_GU
     }
     b[6] = (unsigned char)((b[6] & 0x0fU) | 0x40U); /* RFC 9562: version 4, */
     b[8] = (unsigned char)((b[8] & 0x3fU) | 0x80U); /* and its variant */
-    snprintf(guid, ZKL_GUID_SIZE,
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-             b[15]);
+    char *end = guid;
+    for (size_t i = 0; i < sizeof(b); i++) { /* snprintf takes longer than all else here */
+        if (i == 4 || i == 6 || i == 8 || i == 10) {
+            *end++ = '-';
+        }
+        *end++ = "0123456789abcdef"[b[i] >> 4U];
+        *end++ = "0123456789abcdef"[b[i] & 0xfU];
+    }
+    *end = '\0';
     if (protects && session->sender.protection.marks) {
         guid[ZKL_GUID_VERSION_AT] = ZKL_GUID_VERSION_PROTECTED;
     }

@@ -243,33 +243,46 @@ static bool is_earlier(const zkl_neighbour *child, const zkl_contenders_place *p
     return zkl_contenders_examine((zkl_listed){ .all = child, .count = 1 }, place).earlier == 1;
 }
 
-/* Numbers first: this is asked of each child. */
-static bool is_same(const zkl_neighbour *child, const zkl_neighbour *own) {
-    return child->name.sequence == own->name.sequence && own->text != NULL &&
-           strcmp(child->text, own->text) == 0;
+static void keep(zkl_children *kept, const char **names, const char *name) {
+    for (size_t i = 0; i < kept->count; i++) {
+        if (name != NULL && strcmp(names[i], name) == 0) {
+            return;
+        }
+    }
+    if (name != NULL) {
+        names[kept->count++] = name;
+    }
+}
+
+/* One that is before ours, and is not the blocker. */
+static const char *find_other(zkl_listed children, const zkl_contenders_place *place,
+                              const zkl_contenders_view *view) {
+    for (size_t i = 0; view->blocker != NULL && view->earlier > 1 && i < children.count; i++) {
+        if (children.all[i].text != view->blocker && is_earlier(&children.all[i], place)) {
+            return children.all[i].text;
+        }
+    }
+    return NULL;
 }
 
 size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
                           zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]) {
     zkl_contenders_place place = zkl_request_place(request);
     zkl_contenders_view view = zkl_contenders_examine(children, &place);
-    const char *twin = !request->lost.twins
-                           ? NULL
-                           : zkl_contenders_find_guid(children, request->session.guid,
-                                                      place.own.text, request->lost.node);
-    bool wants_other = view.blocker != NULL && view.earlier > 1;
-    size_t count = 0;
-    for (size_t i = 0; i < children.count && count < ZKL_RECORD_SHORTENED_MAX; i++) {
-        const char *name = children.all[i].text;
-        bool is_other = wants_other && name != view.blocker && is_earlier(&children.all[i], &place);
-        wants_other = wants_other && !is_other;
-        if (name == twin || name == view.blocker || name == view.unknown || is_other ||
-            is_same(&children.all[i], &place.own) ||
-            (place.companion[0] != '\0' && strcmp(name, place.companion) == 0)) {
-            shortened[count++] = children.all[i];
-        }
+    const char *names[ZKL_RECORD_SHORTENED_MAX];
+    zkl_children kept = { .names = names };
+    bool has_companion = view.accompanied && place.companion[0] != '\0';
+    keep(&kept, names, view.listed ? place.own.text : NULL);
+    keep(&kept, names, has_companion ? place.companion : NULL);
+    keep(&kept, names, view.blocker);
+    keep(&kept, names, view.unknown);
+    keep(&kept, names, find_other(children, &place, &view));
+    if (request->lost.twins) {
+        keep(&kept, names,
+             zkl_contenders_find_guid(children, request->session.guid, place.own.text,
+                                      request->lost.node));
     }
-    return count;
+    return zkl_contenders_read(kept, shortened).count;
 }
 
 /* Such a request counts the names: its lists are not shortened, and a line without room is
