@@ -31,7 +31,7 @@ typedef struct zkl_request_runner {
     unsigned back_offs;
     bool others_are_awaited; /* others of its set are: what it holds counts for nothing yet */
     zkl_recorded_request recorded;
-    struct event_queue *queued;     /* what arises in the step under way; NULL: none is */
+    struct event_queue *queued; /* what arises in the step under way; NULL: none is */
     struct zkl_request_runner *prev, *next;
 } zkl_request_runner;
 
