@@ -80,7 +80,8 @@ int main(int argc, char **argv) {
         options.parent_acl = ZKL_ACL_AUTHENTICATED;
     }
     int file = open(argv[4], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int status = file < 0 ? EXIT_FAILURE : told("open", zkl_client_open(argv[1], &options, &client));
+    int status =
+        file < 0 ? EXIT_FAILURE : told("open", zkl_client_open(argv[1], &options, &client));
     if (status == 0) {
         status = told("open", zkl_lock_open(client, argv[2], NULL, &lock));
     }
