@@ -28,7 +28,7 @@ static long long now_ms(void) {
 
 static int told(const char *what, int status) {
     if (status != ZKL_OK) {
-        printf("%s: %s\n", what, zkl_error_message());
+        printf("%s: %s. %s\n", what, zkl_strerror(status), zkl_error_message());
     }
     return status;
 }
