@@ -21,9 +21,11 @@ typedef struct service {
     zkl_election *election;
     _Atomic int64_t asked_term; /* the term that somebody asks to end; 0: none */
     atomic_int campaign_status; /* ZKL_OK, or why the last campaign failed */
+    atomic_bool campaigning;    /* its callback is still to come */
 } service;
 
 static sigset_t signals; /* SIGINT and SIGTERM */
+static const struct timespec step_length = { .tv_nsec = STEP_MS * 1000000L };
 
 static void on_elected(void *arg, int64_t term) {
     (void)arg;
@@ -54,11 +56,15 @@ static void on_campaign_ended(void *arg, int status, int64_t term) {
     (void)term;
     if (lost_before_it_began(status)) {
         status = zkl_election_campaign_async(self->election, ZKL_FOREVER, on_campaign_ended, self);
+        if (status == ZKL_OK) {
+            return;
+        }
     }
     if (status != ZKL_OK) {
         fprintf(stderr, "%s\n", zkl_error_message()); /* of the campaign: in its callback only */
     }
     self->campaign_status = status;
+    self->campaigning = false; /* the last look at `self`, which may go now */
 }
 
 static void on_leader(void *arg, const zkl_leader *leader) {
@@ -79,7 +85,12 @@ static void work(int64_t term) {
 }
 
 static int campaign(service *self) {
-    return zkl_election_campaign_async(self->election, ZKL_FOREVER, on_campaign_ended, self);
+    self->campaigning = true;
+    int status = zkl_election_campaign_async(self->election, ZKL_FOREVER, on_campaign_ended, self);
+    if (status != ZKL_OK) {
+        self->campaigning = false;
+    }
+    return status;
 }
 
 /* Resigning says that the work has stopped, which is true here. Then it is a candidate again,
@@ -103,9 +114,8 @@ static int step(service *self) {
 }
 
 static int work_until_signal(service *self) {
-    static const struct timespec pause = { .tv_nsec = STEP_MS * 1000000L };
     int status = campaign(self);
-    while (status == ZKL_OK && sigtimedwait(&signals, NULL, &pause) < 0) {
+    while (status == ZKL_OK && sigtimedwait(&signals, NULL, &step_length) < 0) {
         status = step(self);
     }
     return status;
@@ -130,6 +140,9 @@ static int run(zkl_client *client, int argc, char **argv) {
     }
     zkl_observer_close(observer);
     zkl_election_close(self.election); /* resigns */
+    while (self.campaigning) {         /* its callback comes all the same, and needs `self` */
+        (void)sigtimedwait(&signals, NULL, &step_length);
+    }
     return status;
 }
 
