@@ -23,7 +23,7 @@ struct zkl_sasl {
 /* ---- Mutexes: without them Cyrus SASL is for one thread -------------------------------------- */
 
 static void *make_mutex(void) {
-    pthread_mutex_t *mutex = malloc(sizeof(*mutex));
+    pthread_mutex_t *mutex = malloc(sizeof(pthread_mutex_t));
     if (mutex != NULL) {
         pthread_mutex_init(mutex, NULL);
     }

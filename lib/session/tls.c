@@ -71,10 +71,10 @@ static int give_password(char *text, int size, int writing, void *arg) {
     const char *password = arg;
     (void)writing;
     size_t length = password != NULL ? strlen(password) : 0;
-    if (length == 0 || length > (size_t)size) {
+    if (length == 0 || length >= (size_t)size) {
         return 0; /* without this OpenSSL would ask at the terminal */
     }
-    memcpy(text, password, length);
+    snprintf(text, (size_t)size, "%s", password);
     return (int)length;
 }
 
@@ -282,8 +282,8 @@ static void on_context_made(void *context, void *unused, CRYPTO_EX_DATA *data, i
     (void)unused;
     (void)number;
     (void)arg;
-    if (self == NULL) {
-        return;
+    if (self == NULL || CRYPTO_set_ex_data(data, index, self) != 1) {
+        return; /* a connection of ours that is not checked is not used */
     }
     (void)load(self); /* what was renewed */
     pthread_mutex_lock(&self->lock);
@@ -292,7 +292,6 @@ static void on_context_made(void *context, void *unused, CRYPTO_EX_DATA *data, i
     self->address[0] = '\0';
     self->why[0] = '\0';
     pthread_mutex_unlock(&self->lock);
-    (void)CRYPTO_set_ex_data(data, index, self);
     SSL_CTX_set_cert_verify_callback(context, check, self);
     SSL_CTX_set_info_callback(context, on_progress);
 }

@@ -24,7 +24,7 @@ int zkl_way_prepare(zkl_way *self);
 
 /** ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. With the mutex held. The thread must have no other work
  *  (session/tls.h). */
-int zkl_way_open(zkl_way *self, const zkl_way_call *call, zhandle_t **handle);
+int zkl_way_open(zkl_way *self, const zkl_way_call *wanted, zhandle_t **handle);
 
 /** Gives the handle other servers. A connection to one that is not among them is closed: true. */
 bool zkl_way_set_servers(zkl_way *self, zhandle_t *handle, const char *addresses);
