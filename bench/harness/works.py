@@ -27,7 +27,7 @@ def hand_off(sessions, peers, delayed=False):
 def counted(threads, sessions):
     """Requests by opcode, from a proxy without delay; its times are of no interest."""
     return {"kind": "counted", "name": f"opcodes-{threads}", "title": f"{threads} waiters, by opcode",
-            "peers": FAST_QUEUES, "words": {"sessions": sessions, "threads": threads, "count": 3 * threads}}
+            "peers": FAST_QUEUES, "words": {"sessions": sessions, "threads": threads, "count": max(3 * threads, 200)}}
 
 
 def all_works(quick):
