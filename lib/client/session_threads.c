@@ -375,9 +375,13 @@ static void free_session(zkl_client_session *self) {
     free(self);
 }
 
-static zkl_protection protection_of(const zkl_client_options *options) {
+/* What another session has been refused is not tried again. */
+static zkl_protection protection_of(const zkl_client *client) {
+    const zkl_client_options *options = &client->options;
+    const zkl_client_session *first = client->sessions;
     return (zkl_protection){
-        .wanted = options->unprotected == 0,
+        .wanted =
+            first != NULL ? first->session.sender.protection.wanted : options->unprotected == 0,
         .uses_auth = zkl_acl_uses_auth(options->node_acl) || zkl_acl_uses_auth(options->parent_acl),
         .has_others = options->tls_certificate_file != NULL || options->sasl_mechanism != NULL,
     };
@@ -415,7 +419,7 @@ static zkl_client_session *make_session(zkl_client *client) {
         .identity = client->identity,
         .label = client->label,
         .lock_root = client->lock_root,
-        .sender = { .protection = protection_of(&client->options) },
+        .sender = { .protection = protection_of(client) },
         .container_parents = client->options.container_parents != 0,
         .abandon = on_abandon,
         .arg = self,

@@ -135,9 +135,24 @@ static void set_watches_again(zkl_connection *self) {
     }
 }
 
+static size_t count_credentials(const zkl_connection *self) {
+    size_t count = 0;
+    const zkl_client_credential *one = NULL;
+    DL_COUNT(self->credentials, one, count);
+    return count;
+}
+
+static void forget_credential(zkl_connection *self, zkl_client_credential *credential) {
+    DL_DELETE(self->credentials, credential);
+    zkl_testing_free(credential->scheme);
+    zkl_testing_free(credential->secret);
+    zkl_testing_free(credential);
+}
+
 static void send_credential(zkl_connection *self, const zkl_client_credential *credential) {
     zkl_call *call = zkl_call_make_auth(credential->scheme, credential->secret);
     call->xid = AUTH_XID;
+    self->unanswered++;
     zkl_client_send(self, call);
 }
 
@@ -166,7 +181,7 @@ void zkl_client_introduce(zkl_connection *self) {
     if (!is_asked) {
         return;
     }
-    if (!self->listener.next_credential(self->listener.arg, self->credential_count, &given)) {
+    if (!self->listener.next_credential(self->listener.arg, self->accepted, &given)) {
         begin_requests(self);
         return;
     }
@@ -175,7 +190,6 @@ void zkl_client_introduce(zkl_connection *self) {
     kept->secret = zkl_testing_allocate(given.size + 1);
     memcpy(kept->secret, given.secret, given.size);
     DL_APPEND(self->credentials, kept);
-    self->credential_count++;
     send_credential(self, kept);
     set_timer(self);
 }
@@ -185,6 +199,10 @@ static void on_connected(zkl_connection *self, const zkl_answer *answer) {
     self->session_id = answer->session_id;
     self->timeout_ms = answer->timeout_ms;
     self->last_sent_us = zkl_world_now_us();
+    self->unanswered = 0;
+    if (!self->introduced && count_credentials(self) > self->accepted) {
+        forget_credential(self, self->credentials->prev); /* it is asked for again */
+    }
     for (const zkl_client_credential *one = self->credentials; one != NULL; one = one->next) {
         send_credential(self, one);
     }
@@ -272,7 +290,8 @@ static void on_introduced(zkl_connection *self, const zkl_answer *answer) {
             snprintf(self->refused, sizeof(self->refused), "%s", self->credentials->prev->scheme);
         }
         end_session(self, ZKL_SESSION_STATE_AUTH_FAILED);
-    } else if (!self->introduced) {
+    } else if (--self->unanswered == 0 && !self->introduced) {
+        self->accepted = count_credentials(self);
         ask_for_credential(self);
     }
 }
@@ -428,13 +447,9 @@ static void close_session(zkl_connection *self) {
 
 static void forget_credentials(zkl_connection *self) {
     while (self->credentials != NULL) {
-        zkl_client_credential *first = self->credentials;
-        DL_DELETE(self->credentials, first);
-        zkl_testing_free(first->scheme);
-        zkl_testing_free(first->secret);
-        zkl_testing_free(first);
+        forget_credential(self, self->credentials);
     }
-    self->credential_count = 0;
+    self->accepted = 0;
     self->introduced = false;
 }
 

@@ -3,8 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/threads.h"
+#include "client/client.h"
 #include "nodes.h"
 #include "oracle.h"
+#include "recipe/node_name.h"
 #include "testing/world.h"
 #include "trace.h"
 #include "zklock/administration.h"
@@ -169,6 +172,31 @@ static void revoke_node(void) {
     zkl_queue_free(queue);
 }
 
+static void on_set(void *arg, const zkl_reply *reply) {
+    (void)arg;
+    if (reply->outcome == ZKL_OUTCOME_OK) {
+        oracle_violated("the administrator has set the data of a protected node");
+    }
+}
+
+/* By no function of zklock's, as none does. */
+static void set_protected(void) {
+    char resource[RESOURCE_SIZE];
+    zkl_queue *queue = describe(resource);
+    const zkl_contender *one = choose(queue);
+    const node_record *node = one != NULL ? find_node(resource, one->node) : NULL;
+    if (node != NULL && !node->foreign && zkl_node_name_is_protected(one->node)) {
+        const zkl_operation set = { .kind = ZKL_OPERATION_SET,
+                                    .path = node->path,
+                                    .data = "taken",
+                                    .version = ZKL_ANY_VERSION };
+        trace_event("administrator", "sets %s", one->node);
+        ZKL_WITH_MUTEX(&administrator.client->mutex);
+        (void)zkl_send(&administrator.client->sessions->session.sender, &set, on_set, NULL, NULL);
+    }
+    zkl_queue_free(queue);
+}
+
 static void find_deadlocks(void) {
     zkl_deadlocks *deadlocks = NULL;
     judge_status("deadlocks", zkl_deadlocks_find(administrator.client, TIMEOUT_MS, &deadlocks));
@@ -192,6 +220,7 @@ static void act(void) {
         remove_idle,
         administrator.plan->breaks ? break_node : look,
         administrator.plan->revokes ? revoke_node : look,
+        set_protected,
     };
     acts[zkl_world_random(sizeof(acts) / sizeof(acts[0]))]();
 }

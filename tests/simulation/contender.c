@@ -38,6 +38,7 @@ static bool open_handle(contender *self) {
         options.state_callback = on_news;
         options.state_arg = self;
         options.tell_contended = self->plan->tell_contended;
+        options.revocable = self->plan->revocable;
     }
     while (!*self->client_closes) {
         int status = zkl_lock_open(self->client, resource, &options, &self->lock);

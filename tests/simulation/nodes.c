@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/acl.h"
 #include "oracle.h"
+#include "recipe/node_name.h"
 #include "testing/ensemble.h"
 #include "testing/memory.h"
 #include "testing/world.h"
@@ -17,6 +19,8 @@
 #define WRITE_MARK "-__WRIT__"
 
 enum {
+    WRITE = 1 << 1, /* permissions of an ACL */
+    ADMIN = 1 << 4,
     SESSIONS_MAX = 256,
     SEQUENCE_DIGITS = 10,
     NAMED_MAX = 256,
@@ -410,6 +414,30 @@ static void judge_guid(const node_record *node) {
     }
 }
 
+/* What the entries of an ACL for others than a session's own identity grant, of writing data and
+ * setting the ACL; `own`: what is granted to that. */
+static int granted_to_others(const char *acl, int *own) {
+    int others = 0;
+    *own = 0;
+    zkl_acl_entry entry;
+    for (const char *next = acl; zkl_acl_next(&next, &entry);) {
+        bool is_own = strncmp(entry.id, "zklock:", strlen("zklock:")) == 0;
+        *(is_own ? own : &others) |= entry.permissions & (WRITE | ADMIN);
+    }
+    return others;
+}
+
+/* A name says that a node is protected if it is; no parent knows the identity of a session. */
+static void judge_protection(const node_record *node, const char *acl) {
+    int own = 0;
+    int others = acl != NULL ? granted_to_others(acl, &own) : WRITE | ADMIN;
+    bool is_protected = others == 0 && own == (WRITE | ADMIN);
+    bool is_known = acl != NULL && strstr(acl, "zklock:") != NULL;
+    if (zkl_node_name_is_protected(node->name) ? !is_protected : is_known) {
+        oracle_violated("the ACL of %s is %s", node->path, acl != NULL ? acl : "open");
+    }
+}
+
 static void on_created(const zkl_node *made) {
     zkl_node_stat stat = zkl_node_get_stat(made);
     node_record *node = zkl_testing_allocate(sizeof(*node));
@@ -423,6 +451,9 @@ static void on_created(const zkl_node *made) {
     node->foreign = node->owner != 0 && !is_ours(node->owner);
     if (node->owner != 0 && !node->foreign) {
         judge_guid(node);
+    }
+    if (!node->foreign) {
+        judge_protection(node, zkl_node_acl(made));
     }
     if (nodes.count == nodes.capacity) {
         nodes.capacity = nodes.capacity == 0 ? 64 : 2 * nodes.capacity;

@@ -323,6 +323,7 @@ static void draw_administrator(run_plan *plan) {
     }
     for (size_t i = 0; i < plan->contender_count; i++) {
         plan->contenders[i].cooperates = plan->revokes && one_in(2);
+        plan->contenders[i].revocable = plan->contenders[i].cooperates || one_in(4);
     }
     /* Where nothing at all goes wrong each request is counted. */
     plan->administered = plan->administered && !plan_is_calm(plan);
@@ -466,6 +467,8 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     draw_closer(plan);
     draw_rights(plan);
     plan->closed = one_in(4);
+    plan->refuses_digests = !plan->closed && one_in(8);
+    plan->some_are_open = one_in(4);
     draw_moves(plan);
     find_end_of_faults(plan);
     zkl_world_end();
@@ -691,6 +694,7 @@ static void print_contender(const run_plan *plan, size_t number, FILE *file) {
             contender->fail_on_session_expiry ? ", fails on expiry" : "",
             contender->tell_contended ? ", wants to hear of who waits" : "");
     fprintf(file, "%s", contender->cooperates ? ", cooperates" : "");
+    fprintf(file, "%s", contender->revocable ? ", is revocable" : "");
     if (contender->permits > 0) {
         fprintf(file, ", a permit of %u", contender->permits);
     }
@@ -787,6 +791,12 @@ void plan_print(const run_plan *plan, FILE *file) {
     }
     if (plan->closed) {
         fprintf(file, ", closed to strangers");
+    }
+    if (plan->refuses_digests) {
+        fprintf(file, ", without digests");
+    }
+    if (plan->some_are_open) {
+        fprintf(file, ", some clients protect nothing");
     }
     if (plan->renames) {
         fprintf(file, ", with new lists of hosts");

@@ -75,7 +75,8 @@ typedef struct plan_contender {
     bool fail_on_session_expiry;
     bool hears_news;
     bool tell_contended;  /* it wants to hear when somebody waits behind it */
-    bool cooperates;      /* leaves when it is asked for what it holds */
+    bool revocable;       /* may be asked for what it holds */
+    bool cooperates;      /* leaves when it is */
     bool asynchronous;    /* its thread waits for a callback, rather than in the call */
     unsigned permits;     /* of the semaphore that it takes its resource for; 0: a lock */
     unsigned max_waiting; /* 0: any number */
@@ -194,9 +195,11 @@ typedef struct run_plan {
     int32_t first_sequence_to_end; /* >= 0: so far from 2^31 the counters of the resources begin */
     uint32_t
         withheld; /* rights to the lock root, which is another team's; the resources are there */
-    bool checks_early; /* servers refuse by themselves */
-    bool closed;       /* to strangers: nodes are of those who know the secret */
-    bool renames;      /* contenders give their clients lists of hosts */
+    bool checks_early;    /* servers refuse by themselves */
+    bool closed;          /* to strangers: nodes are of those who know the secret */
+    bool refuses_digests; /* the servers know no digest, and so no node is protected */
+    bool some_are_open;   /* every other client protects nothing */
+    bool renames;         /* contenders give their clients lists of hosts */
 } run_plan;
 
 /** Draws a plan. Ends the simulated world that there may be. */

@@ -73,6 +73,7 @@ static void open_client(client_run *self) {
     options.metrics = 1;
     options.dispatch = self->plan->dispatches ? ZKL_DISPATCH_CALLER : ZKL_DISPATCH_THREAD;
     options.container_parents = self->plan->containers ? 1 : 0;
+    options.unprotected = run.plan->some_are_open && self->number % 2 == 1;
     plan_introduce(run.plan, &options);
     if (self->plan->logs) {
         options.log_callback = on_log;
@@ -261,7 +262,7 @@ static void begin_servers(void) {
     options.rates.news_repeated = run.plan->strange_ppm;
     options.checks_early = run.plan->checks_early;
     options.hooks = nodes_hooks();
-    (void)zkl_ensemble_begin(&options);
+    zkl_ensemble_refuse_digests(zkl_ensemble_begin(&options), run.plan->refuses_digests);
 }
 
 /* For the writes that locks guard. */
