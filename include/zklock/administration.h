@@ -206,9 +206,9 @@ ZKL_API void zkl_deadlocks_free(zkl_deadlocks *deadlocks);
  * resource  as for zkl_queue_describe.
  * node      its name below the resource, as zkl_contender has it.
  *
- * Returns ZKL_OK, ZKL_NO_NODE (the resource has no such node), ZKL_INVALID_ARGUMENT (also if the
- * name is not that of a contender), or a status named at the top of this header. After
- * ZKL_TIMEOUT the contender may have been asked, or not.
+ * Returns ZKL_OK, ZKL_NO_NODE (the resource has no such node), ZKL_NO_PERMISSION (also if the node
+ * is protected), ZKL_INVALID_ARGUMENT (also if the name is not that of a contender), or a status
+ * named at the top of this header. After ZKL_TIMEOUT the contender may have been asked, or not.
  */
 ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
                             int64_t timeout_ms);

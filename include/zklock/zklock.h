@@ -530,7 +530,9 @@ typedef struct zkl_client_options {
      * nodes say that they are; docs/security.md has what follows.
      *
      * Nodes are not protected, and nothing else changes, if the servers refuse the scheme digest
-     * (the session opens again without it), and if the client has credentials of other schemes.
+     * (the session opens again without it), and if node_acl or parent_acl here has the scheme auth
+     * while the client has identities that zklock does not know: a TLS certificate, a SASL login,
+     * or credentials that are no digests in plain ASCII.
      *
      * 1: no such digest is shown. Use it for servers that hash digests by anything but SHA-1
      * (digestAlg), and those with skipACL, where nothing is protected.

@@ -569,6 +569,68 @@ static void client_without_a_credential_is_told_so_where_one_is_required(void) {
     ASSERT_STATUS(status, closed_secret() != NULL ? ZKL_AUTH_FAILED : ZKL_OK);
 }
 
+/* ---- Protected nodes ---------------------------------------------------------------------------
+ */
+
+/* As the servers show an ACL to who may read it, "scheme:user permissions; " of each entry. */
+static void read_acl(zhandle_t *raw, const char *path, char *text, size_t size) {
+    struct ACL_vector acl = { 0, NULL };
+    struct Stat stat;
+    text[0] = '\0';
+    ASSERT_NUMBER(zoo_get_acl(raw, path, &acl, &stat), ZOK);
+    for (int32_t i = 0; i < acl.count; i++) {
+        const struct Id *id = &acl.data[i].id;
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s:%.*s %d; ", id->scheme, (int)strcspn(id->id, ":"),
+                 id->id, (int)acl.data[i].perms);
+    }
+    deallocate_ACL_vector(&acl);
+}
+
+static void expect_acl(zhandle_t *raw, const char *path, const char *expected) {
+    char text[ACL_SIZE];
+    read_acl(raw, path, text, sizeof(text));
+    CU_ASSERT_STRING_EQUAL(text, expected);
+}
+
+/* Another program of the application, which shows the same credential, sets neither. It waits, and
+ * gets the lock. */
+static void expect_protected(struct stage *stage, zkl_client *colleague, zkl_mode mode) {
+    struct waiter waiter;
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_lock *waiting = lock_open(colleague, "stock");
+    ASSERT_STATUS(zkl_lock_acquire(stage->users, mode, PATIENCE_MS, &grant), ZKL_OK);
+    ASSERT_NUMBER(zoo_set(stage->scene.raw, grant.node, "__REVOKE__", 10, -1), ZNOAUTH);
+    ASSERT_NUMBER(zoo_set_acl(stage->scene.raw, grant.node, -1, &ZOO_OPEN_ACL_UNSAFE), ZNOAUTH);
+    ASSERT_NUMBER(zoo_set_acl(stage->scene.raw, grant.node, -1, &ZOO_CREATOR_ALL_ACL), ZNOAUTH);
+    expect_acl(stage->scene.raw, grant.node, "digest:user 13; digest:zklock 18; ");
+    ASSERT_STATUS(zkl_node_revoke(colleague, "stock", strrchr(grant.node, '/') + 1, PATIENCE_MS),
+                  ZKL_NO_PERMISSION);
+    waiter_start(&waiter, waiting, mode, PATIENCE_MS);
+    WAIT_UNTIL(scene_watches_on(&stage->scene, stage->stock) > 0);
+    ASSERT_STATUS(zkl_lock_release(stage->users, PATIENCE_MS), ZKL_OK);
+    ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
+    zkl_lock_close(waiting);
+}
+
+static void protected_node_is_set_by_nobody_of_the_same_credential(void) {
+    struct stage stage = { .letters = { "cdrwa", "cdrwa", "cdrwa", "cdrwa" } };
+    stage_begin(&stage, "protected");
+    stage.user = open_client(&stage, user_secret, ZKL_ACL_AUTHENTICATED, false);
+    stage.users = lock_open(stage.user, "stock");
+    zkl_client *colleague = open_client(&stage, user_secret, ZKL_ACL_AUTHENTICATED, false);
+    expect_protected(&stage, colleague, ZKL_EXCLUSIVE);
+    expect_protected(&stage, colleague, ZKL_WRITE);
+    expect_acl(stage.scene.raw, stage.root, "digest:user 31; ");
+    expect_acl(stage.scene.raw, stage.stock, "digest:user 31; ");
+    zkl_lock_close(stage.users);
+    client_close(colleague);
+    client_close(stage.user);
+    raw_delete(stage.scene.raw, stage.stock);
+    raw_delete(stage.scene.raw, stage.root);
+    stage_end(&stage);
+}
+
 /* ---- From open to closed --------------------------------------------------------------------- */
 
 static void make_open(const struct stage *stage, const char *path) {
@@ -620,6 +682,7 @@ int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(each_feature_needs_what_the_table_has),
         TEST_CASE(used_up_resource_needs_create_and_delete_at_the_lock_root),
+        TEST_CASE(protected_node_is_set_by_nobody_of_the_same_credential),
         TEST_CASE(stranger_is_refused_whatever_it_asks_and_the_holder_notices_nothing),
         TEST_CASE(open_parents_are_closed_by_public_functions_while_they_are_empty),
         TEST_CASE(client_without_a_credential_is_told_so_where_one_is_required),
