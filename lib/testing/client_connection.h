@@ -69,8 +69,8 @@ struct zkl_connection {
     int64_t last_zxid;
     int32_t timeout_ms;
     zkl_client_credential *credentials;
-    size_t accepted;   /* of the credentials; all, but perhaps the last */
-    size_t unanswered; /* of those that were sent on this connection */
+    size_t accepted;                  /* of the credentials; all, but perhaps the last */
+    size_t unanswered;                /* of those that were sent on this connection */
     char refused[ZKL_SCHEME_MAX + 1]; /* the scheme of the last of them, even when it is closed */
     bool introduced;                  /* the session's first connection has been given all */
     zkl_address servers[ZKL_SERVERS_MAX]; /* in the order in which they are tried */
