@@ -56,10 +56,18 @@ bool zkl_record_is_escaped(unsigned char byte) {
     return byte <= ' ' || byte >= 0x7f || byte == '%' || byte == ',';
 }
 
+/* Most names have no others. */
+static bool is_plain(char byte) {
+    return byte >= '-' && byte < 0x7f;
+}
+
 void zkl_text_add_value(zkl_text *text, const char *value) {
     const char *plain = value;
     for (; *value != '\0'; value++) {
         unsigned char byte = (unsigned char)*value;
+        if (is_plain(*value)) {
+            continue;
+        }
         if (zkl_record_is_escaped(byte)) {
             add_bytes(text, plain, (size_t)(value - plain));
             char escaped[3] = { '%', "0123456789ABCDEF"[byte >> 4U],
