@@ -9,13 +9,14 @@
 #include "wire.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct session {
     zhandle_t *zh;
-    struct contender *closed; /* a watch may still know them */
+    _Atomic(struct contender *) closed; /* a watch may still know them */
 };
 
 struct contender {
@@ -37,11 +38,11 @@ static void *session_open(const char *hosts) {
 static void session_close(void *arg) {
     struct session *session = arg;
     wire_close(session->zh);
-    while (session->closed != NULL) {
-        struct contender *contender = session->closed;
-        session->closed = contender->next;
+    for (struct contender *contender = session->closed; contender != NULL;) {
+        struct contender *next = contender->next;
         sem_destroy(&contender->arrived);
         free(contender);
+        contender = next;
     }
     free(session);
 }
@@ -57,8 +58,11 @@ static void *contender_open(void *session, const char *resource, int permits) {
 
 static void contender_close(void *arg) {
     struct contender *contender = arg;
-    contender->next = contender->session->closed;
-    contender->session->closed = contender;
+    _Atomic(struct contender *) *closed = &contender->session->closed;
+    contender->next = atomic_load(closed);
+    while (!atomic_compare_exchange_weak(closed, &contender->next, contender)) {
+        /* Another thread has closed one. */
+    }
 }
 
 static void on_created(int rc, const char *node, const void *arg) {
