@@ -1,7 +1,7 @@
 /*
- * How many requests an acquire takes, and the hand-off: who is next in line is
- * granted by the deletion of its blocker alone. Each of the conditions of
- * docs/internals/protocol.md meets the fault that it is for.
+ * How many requests an acquire takes, and the hand-off: whoever waits is granted by the
+ * word of the holder that releases, or, next in line, by the deletion of its node. Each of the
+ * conditions of docs/internals/protocol.md meets the fault that it is for.
  */
 #include "support/process.h"
 #include "support/proxy.h"
@@ -90,6 +90,33 @@ static void waiter_next_in_line_is_granted_with_no_further_request(void) {
 
 static void writer_behind_one_reader_is_granted_with_no_further_request(void) {
     hand_off_takes_no_request("hand-off-reader", ZKL_READ, ZKL_WRITE);
+}
+
+static void readers_behind_a_writer_are_granted_with_no_further_request(void) {
+    hand_off_takes_no_request("hand-off-writer", ZKL_WRITE, ZKL_READ);
+}
+
+/* With two before it nobody is next in line: each release says so to the next. */
+static void waiter_behind_a_queue_is_granted_with_no_further_request(void) {
+    struct count count;
+    struct waiter first;
+    struct waiter second;
+    count_begin(&count, "hand-off-queue");
+    zkl_lock *between = lock_open(count.others_client, count.scene.resource);
+    ASSERT_STATUS(zkl_lock_acquire(count.other, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
+    waiter_start(&first, between, ZKL_EXCLUSIVE, PATIENCE_MS);
+    WAIT_UNTIL(scene_queue(&count.scene) == 2);
+    int before = proxy_requests(count.proxy);
+    waiter_start(&second, count.lock, ZKL_EXCLUSIVE, PATIENCE_MS);
+    WAIT_UNTIL(proxy_requests(count.proxy) - before == REQUESTS_TO_WAIT);
+    ASSERT_STATUS(zkl_lock_release(count.other, PATIENCE_MS), ZKL_OK);
+    ASSERT_STATUS(waiter_join(&first), ZKL_OK);
+    STAYS(!waiter_is_done(&second), QUIET_MS);
+    ASSERT_STATUS(zkl_lock_release(between, PATIENCE_MS), ZKL_OK);
+    ASSERT_STATUS(waiter_join(&second), ZKL_OK);
+    STAYS(proxy_requests(count.proxy) - before == REQUESTS_TO_WAIT, QUIET_MS);
+    zkl_lock_close(between);
+    count_end(&count);
 }
 
 /* ---- A fired watch that is no deletion --------------------------------------- */
@@ -265,6 +292,8 @@ int main(int argc, char **argv) {
         TEST_CASE(acquire_that_nobody_contends_takes_two_requests_and_its_release_one),
         TEST_CASE(waiter_next_in_line_is_granted_with_no_further_request),
         TEST_CASE(writer_behind_one_reader_is_granted_with_no_further_request),
+        TEST_CASE(readers_behind_a_writer_are_granted_with_no_further_request),
+        TEST_CASE(waiter_behind_a_queue_is_granted_with_no_further_request),
         TEST_CASE(data_of_the_blocker_changed_the_waiter_goes_on_waiting),
         TEST_CASE(writer_behind_a_curator_writer_that_becomes_a_reader_waits_for_the_reader),
         TEST_CASE(reader_behind_a_curator_writer_that_becomes_a_reader_is_granted),
