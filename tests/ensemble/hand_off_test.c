@@ -126,7 +126,9 @@ static void data_of_the_blocker_changed_the_waiter_goes_on_waiting(void) {
     struct waiter waiter;
     zkl_grant grant = ZKL_GRANT_INIT;
     count_begin(&count, "blocker-changed");
-    ASSERT_STATUS(zkl_lock_acquire(count.other, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
+    zkl_client *client = client_open_unprotected(servers_hosts(), LONG_SESSION_MS);
+    zkl_lock *lock = lock_open(client, count.scene.resource);
+    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
     waiter_start(&waiter, count.lock, ZKL_EXCLUSIVE, PATIENCE_MS);
     for (int i = 0; i < 3; i++) {
         WAIT_UNTIL(scene_watches_on(&count.scene, grant.node) == 1);
@@ -134,8 +136,10 @@ static void data_of_the_blocker_changed_the_waiter_goes_on_waiting(void) {
     }
     WAIT_UNTIL(scene_watches_on(&count.scene, grant.node) == 1);
     STAYS(!waiter_is_done(&waiter), QUIET_MS);
-    ASSERT_STATUS(zkl_lock_release(count.other, PATIENCE_MS), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_release(lock, PATIENCE_MS), ZKL_OK);
     ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
+    zkl_lock_close(lock);
+    client_close(client);
     count_end(&count);
 }
 

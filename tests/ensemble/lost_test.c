@@ -34,13 +34,20 @@ static zkl_lock *open_with_news(zkl_client *client, const char *resource, struct
     return lock;
 }
 
-static void hold_begin(struct hold *hold, const char *stem, int64_t max_hold_ms) {
+typedef zkl_client *open_function(const char *hosts, int32_t session_timeout_ms);
+
+static void hold_begin_as(struct hold *hold, const char *stem, int64_t max_hold_ms,
+                          open_function *open) {
     scene_begin(&hold->scene, stem);
     hold->proxy = proxy_start(0);
-    hold->client = client_open(proxy_hosts(hold->proxy), SESSION_MS);
+    hold->client = open(proxy_hosts(hold->proxy), SESSION_MS);
     news_begin(&hold->news);
     hold->lock = open_with_news(hold->client, hold->scene.resource, &hold->news, max_hold_ms);
     hold->grant = (zkl_grant)ZKL_GRANT_INIT;
+}
+
+static void hold_begin(struct hold *hold, const char *stem, int64_t max_hold_ms) {
+    hold_begin_as(hold, stem, max_hold_ms, client_open);
 }
 
 static void hold_acquire(struct hold *hold, zkl_mode mode) {
@@ -196,7 +203,7 @@ static void node_deleted_while_disconnected_and_not_yet_watched_the_holder_is_to
 
 static void data_of_the_node_changed_by_hand_it_is_held_and_still_looked_after(void) {
     struct hold hold;
-    hold_begin(&hold, "changed", 0);
+    hold_begin_as(&hold, "changed", 0, client_open_unprotected);
     hold_acquire(&hold, ZKL_EXCLUSIVE);
     for (int i = 0; i < 3; i++) {
         WAIT_UNTIL(own_node_is_watched(&hold));

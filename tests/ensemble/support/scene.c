@@ -56,16 +56,25 @@ void scene_end(struct scene *scene) {
 
 /* ---- Clients ----------------------------------------------------------- */
 
-zkl_client *client_open(const char *hosts, int32_t session_timeout_ms) {
+static zkl_client *open_client(const char *hosts, int32_t session_timeout_ms, bool unprotected) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.session_timeout_ms = session_timeout_ms;
     options.connect_timeout_ms = PATIENCE_MS;
+    options.unprotected = unprotected;
     zkl_client *client = NULL;
     int status = zkl_client_open(hosts, &options, &client);
     if (status != ZKL_OK) {
         give_up("zkl_client_open(%s): %s", hosts, zkl_strerror(status));
     }
     return client;
+}
+
+zkl_client *client_open(const char *hosts, int32_t session_timeout_ms) {
+    return open_client(hosts, session_timeout_ms, false);
+}
+
+zkl_client *client_open_unprotected(const char *hosts, int32_t session_timeout_ms) {
+    return open_client(hosts, session_timeout_ms, true);
 }
 
 zkl_client *client_open_on(int server) {

@@ -36,6 +36,8 @@ int scene_watches_on(struct scene *scene, const char *node);
 
 /** Ends the program where the client cannot be opened. */
 zkl_client *client_open(const char *hosts, int32_t session_timeout_ms);
+/** Others may set the data of its nodes. */
+zkl_client *client_open_unprotected(const char *hosts, int32_t session_timeout_ms);
 /** The same on one server alone, by number. */
 zkl_client *client_open_on(int server);
 void client_close(zkl_client *client);
