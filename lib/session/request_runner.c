@@ -166,7 +166,7 @@ static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed
     zkl_contenders_place place = zkl_request_place(&runner->request);
     zkl_telemetry_queued(zkl_request_facts_of(&runner->sender), node);
     runner->blocker_is_ours = runner->request.wait.next_in_line && is_ours(runner, node);
-    zkl_neighbour one;
+    zkl_neighbour one = { .text = NULL };
     zkl_neighbour *nearest = runner->nearest != NULL ? runner->nearest : &one;
     size_t count = zkl_contenders_find_nearest(children, &place, nearest);
     zkl_watch_set_watch(&runner->watches, nearest, count);

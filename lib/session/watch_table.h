@@ -52,7 +52,7 @@ typedef struct zkl_watch_table {
 void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_waiter *waiter);
 /** On the children of the node: `listed` will be called, or already is. */
 void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
-                                  zkl_children_waiter *waiter);
+                                  zkl_children_waiter *self);
 /** How often the data of the node had been set when the watch was armed; 0 while it is not. */
 int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter);
 /** One that waits for nothing is fine. */
