@@ -81,6 +81,35 @@ static bool acl_of_an_explicit_identity(void) {
     return true;
 }
 
+/* As the nodes of locks that are protected. */
+static bool node_that_one_identity_alone_may_set(void) {
+    speaker *a = enter_as("a", "super:superpw");
+    speaker *b = enter_as("b", "super:other");
+    use_acl(a, "world:anyone:cdrwa");
+    ask_parent(a, "/p");
+    use_acl(a, "world:anyone:rcd,digest:super:g9oN2HttPfn8MMWJZ2r45Np/LIA=:wa");
+    ask_create(a, "/p/n-");
+    hear(a);
+    catch_up(b);
+    ask_set(b, "/p/n-0000000000");
+    ask_get(b, "/p/n-0000000000");
+    hear(b);
+    ask_set(a, "/p/n-0000000000");
+    hear(a);
+    speaker_leave(b);
+    leave_nothing(a);
+    return true;
+}
+
+static bool digest_that_is_none_is_refused(void) {
+    speaker *a = enter_as("a", "stock:secret");
+    use_acl(a, "digest:nobody:cdrwa");
+    ask_parent(a, "/p");
+    hear(a);
+    speaker_leave(a);
+    return true;
+}
+
 static bool nobody_has_no_identity_for_an_acl(void) {
     speaker *a = speaker_enter("a");
     use_acl(a, closed);
@@ -186,6 +215,8 @@ const conversation right_conversations[] = {
     CONVERSATION(queue_that_is_closed),
     CONVERSATION(queue_that_others_may_read),
     CONVERSATION(acl_of_an_explicit_identity),
+    CONVERSATION(node_that_one_identity_alone_may_set),
+    CONVERSATION(digest_that_is_none_is_refused),
     CONVERSATION(nobody_has_no_identity_for_an_acl),
     CONVERSATION(scheme_that_the_servers_do_not_know),
     CONVERSATION(credentials_are_shown_again_at_a_reconnect),

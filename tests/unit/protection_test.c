@@ -2,6 +2,7 @@
  * Protected nodes, on simulated servers: who may set what, which nodes are marked, and what becomes
  * of a session that cannot have an identity of its own.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/threads.h"
@@ -353,7 +354,12 @@ static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
     return true;
 }
 
-/* "application", "own" and "begun", as a connection asks for one credential after the other. */
+static void add(char shown[ACL_SIZE], const char *word) {
+    size_t used = strlen(shown);
+    snprintf(shown + used, ACL_SIZE - used, "%s", word);
+}
+
+/* "application" and "own", as a connection asks for one credential after the other. */
 static void expect_shown(zkl_protection *self, const char *const *schemes, const char *expected) {
     static const zkl_operations_table table = { .random = random_bytes };
     zkl_operations operations = { &table };
@@ -362,12 +368,12 @@ static void expect_shown(zkl_protection *self, const char *const *schemes, const
     for (; schemes[index] != NULL; index++) {
         const zkl_credential credential = credential_of(schemes[index], "stock:secret");
         zkl_protection_add_shared(self, index, &credential);
-        strcat(shown, "application ");
+        add(shown, "application ");
     }
     zkl_credential own = ZKL_CREDENTIAL_INIT;
     while (zkl_protection_next(self, &operations, index, &own)) {
         EXPECT_TEXT(own.scheme, "digest");
-        strcat(shown, "own ");
+        add(shown, "own ");
         index++;
     }
     EXPECT_TEXT(shown, expected);
