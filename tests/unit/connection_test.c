@@ -283,7 +283,7 @@ TEST(even_number_of_addresses_is_tried_to_the_last_and_with_pauses) {
 
 /* The queue of the socket's connections is full, so the machine drops what else comes. */
 TEST(address_where_nothing_answers_is_left_at_once_for_another) {
-    enum { CLIENTS = 3, TRIED_MS = 200, SOON_MS = SCRIPTED_SESSION_MS / 10 };
+    enum { CLIENTS = 3, TRIED_MS = 200, SOON_MS = SCRIPTED_SESSION_MS / 4 };
     in_port_t port = 0;
     char hole[32];
     int clients[CLIENTS];
