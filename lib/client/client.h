@@ -37,7 +37,8 @@ typedef struct zkl_client_session {
     pthread_cond_t changed;  /* for its thread: the connection, or one of these */
     char *addresses;         /* its thread's own, as what follows: where the names led */
     const char *alternative; /* of them, where the server that is tried does not answer */
-    bool has_moved;          /* the connection does not know the addresses yet */
+    bool has_moved;          /* the connection does not know the addresses yet, */
+    bool tries_one;          /* or only one of them */
     int64_t looked_up_ms;
     pthread_t thread;
     struct zkl_client_session *next;

@@ -165,17 +165,26 @@ static int look_up(zkl_client_session *self) {
     return ZKL_OK;
 }
 
+/* Not without need: zoo_set_servers frees the list that libzookeeper's I/O thread names in its log
+ * while all servers refuse. */
 static void hand_over(zkl_client_session *self) {
+    if (self->has_moved || self->tries_one) {
+        (void)zkl_connection_set_servers(self->connection, self->addresses);
+    }
     self->has_moved = false;
-    (void)zkl_connection_set_servers(self->connection, self->addresses);
+    self->tries_one = false;
 }
 
 /* The next address alone. False: it is the one that is tried, or none is. */
 static bool try_next(zkl_client_session *self) {
     const char *first = self->alternative[0] != '\0' ? self->alternative : self->addresses;
+    self->alternative = zkl_addresses_rest(first);
+    if (first == self->addresses && self->alternative[0] == '\0') {
+        return false; /* it is the only one */
+    }
     char *alone = strndup(first, zkl_addresses_first(first));
     bool is_tried = alone != NULL && zkl_connection_set_servers(self->connection, alone);
-    self->alternative = zkl_addresses_rest(first);
+    self->tries_one = true;
     free(alone);
     return is_tried;
 }
@@ -198,6 +207,7 @@ static int connect_session(zkl_client_session *self) {
     pthread_mutex_lock(&self->client->mutex);
     self->waits = 0;
     self->has_moved = false;
+    self->tries_one = false;
     zkl_session_connecting(&self->session);
     pthread_mutex_unlock(&self->client->mutex);
     return zkl_connection_open(self->connection, self->addresses,
