@@ -87,10 +87,17 @@ static bool copy(zkl_transaction *transaction, zkl_multi_operation *operation) {
     return data != NULL && operation->path != NULL;
 }
 
+static int check_may_be_set(const char *path) {
+    return zkl_node_name_is_protected(strrchr(path, '/') + 1)
+               ? zkl_refuse("path", path, "is that of a protected node, whose data nobody may set")
+               : ZKL_OK;
+}
+
 static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
     zkl_error_clear();
     ZKL_TRY(check_handle(transaction));
     ZKL_TRY(zkl_validate_path("path", operation.path, ZKL_TRANSACTION_PATH_MAX));
+    ZKL_TRY(operation.kind == ZKL_MULTI_SET ? check_may_be_set(operation.path) : ZKL_OK);
     if (operation.size > 0) {
         ZKL_TRY(zkl_validate_pointer("data", operation.data));
     }
@@ -118,10 +125,6 @@ int zkl_transaction_create(zkl_transaction *transaction, const char *path, const
 
 int zkl_transaction_set(zkl_transaction *transaction, const char *path, const void *data,
                         size_t size, int32_t version) {
-    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    if (slash != NULL && zkl_node_name_is_protected(slash + 1)) {
-        return zkl_refuse("path", path, "is that of a protected node, whose data nobody may set");
-    }
     return add(
         transaction,
         (zkl_multi_operation){

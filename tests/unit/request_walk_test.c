@@ -731,8 +731,8 @@ static void other_joins(random_walk *walk) {
     char letter = letters[unit_random_below(&walk->random, sizeof(of_locks) - 1)];
     name_other_guid(guid, (uint64_t)world->zxid);
     child_node *added = add_child(world, letter, 0);
-    name_other(added->name, chance(walk, 60) ? (char)toupper(letter) : letter, guid,
-               added->sequence);
+    bool is_protected = chance(walk, 60);
+    name_other(added->name, (char)(is_protected ? toupper(letter) : letter), guid, added->sequence);
 }
 
 /* Somebody who makes a node with our very name: not ours to touch. */

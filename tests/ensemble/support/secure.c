@@ -25,6 +25,9 @@ static const char *name_file(char file[FILE_SIZE], const char *name) {
 static bool translate(const char *server, size_t length, char *to, size_t size) {
     const char *clear = getenv("ZKLOCK_HOSTS");
     const char *secure = getenv("ZKLOCK_SECURE_HOSTS");
+    if (clear == NULL || secure == NULL) {
+        return false;
+    }
     while (strncmp(clear, server, length) != 0 || strchr(",", clear[length]) == NULL) {
         clear = strchr(clear, ',');
         secure = strchr(secure, ',');

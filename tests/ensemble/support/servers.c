@@ -186,8 +186,12 @@ static bool has_secure_session(int server, const char *sid) {
     const char *keys = getenv("ZKLOCK_KEYS");
     const char *host = getenv("ZKLOCK_SECURE_HOSTS");
     char command[4096];
-    for (int i = 1; i < server; i++) {
-        host = strchr(host, ',') + 1;
+    for (int i = 1; i < server && host != NULL; i++) {
+        host = strchr(host, ',');
+        host += host != NULL;
+    }
+    if (host == NULL) {
+        return false;
     }
     snprintf(command, sizeof command,
              "printf cons | openssl s_client -quiet -connect %.*s -CAfile '%s/ca.pem' "
@@ -202,7 +206,7 @@ bool server_has_session(int server, int64_t session_id) {
     char *answer = ask(server, "cons");
     bool has = strstr(answer, sid) != NULL;
     free(answer);
-    return has || (getenv("ZKLOCK_SECURE_HOSTS") != NULL && has_secure_session(server, sid));
+    return has || has_secure_session(server, sid);
 }
 
 int servers_of_session(int64_t session_id) {
