@@ -1,21 +1,18 @@
 /* The connection on libzookeeper_mt. Uses its asynchronous calls only. */
 #include "session/connection.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <utlist.h>
 #include <zookeeper/zookeeper.h>
 
-#include "base/acl.h"
 #include "base/error_message.h"
 #include "base/threads.h"
+#include "session/access_list.h"
 #include "session/addresses.h"
 #include "session/failures.h"
 #include "session/return_codes.h"
@@ -59,34 +56,6 @@ struct zkl_connection {
 
 static zkl_connection *of(zkl_operations *operations) {
     return (zkl_connection *)operations;
-}
-
-/* ---- ACLs ---------------------------------------------------------------- */
-
-/* An ACL as libzookeeper takes it. */
-typedef struct access_list {
-    struct ACL_vector all;
-    struct ACL entries[ZKL_ACL_WRITTEN_ENTRIES_MAX];
-    char text[ZKL_ACL_WRITTEN_SIZE]; /* in which schemes and ids end in NUL */
-} access_list;
-
-/* It was checked when the application gave it. */
-static const struct ACL_vector *read_acl(const char *text, access_list *list) {
-    if (text == NULL) {
-        return &ZOO_OPEN_ACL_UNSAFE;
-    }
-    snprintf(list->text, sizeof(list->text), "%s", text);
-    list->all = (struct ACL_vector){ .count = 0, .data = list->entries };
-    zkl_acl_entry entry;
-    for (const char *next = list->text; zkl_acl_next(&next, &entry);) {
-        char *scheme = list->text + (entry.scheme - list->text);
-        char *id = list->text + (entry.id - list->text);
-        scheme[entry.scheme_length] = '\0';
-        id[entry.id_length] = '\0';
-        list->entries[list->all.count++] =
-            (struct ACL){ .perms = entry.permissions, .id = { .scheme = scheme, .id = id } };
-    }
-    return &list->all;
 }
 
 /* ---- Requests ------------------------------------------------------------ */
@@ -239,8 +208,8 @@ static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation,
 /* What it asks for has been written into the request when it returns. */
 static int call_multi(pending *request, const zkl_operation *operation) {
     multi *all = make_multi(operation->all, operation->count);
-    access_list access;
-    const struct ACL_vector *acl = read_acl(operation->acl, &access);
+    zkl_access_list access;
+    const struct ACL_vector *acl = zkl_access_list_read(operation->acl, &access);
     request->multi = all;
     if (all == NULL) {
         return ZSYSTEMERROR;
@@ -301,16 +270,16 @@ static int call_remove_watches(zhandle_t *handle, const zkl_operation *operation
 static int call(zhandle_t *handle, const zkl_operation *operation, pending *request) {
     const char *path = operation->path;
     const char *data = operation->data;
-    access_list access;
+    zkl_access_list access;
     watcher_fn watcher = operation->watch_id != 0 ? on_watch : NULL;
     void *context = (void *)(uintptr_t)operation->watch_id;
     switch (operation->kind) {
     case ZKL_OPERATION_CREATE:
         return zoo_acreate2(handle, path, data, (int)strlen(data),
-                            read_acl(operation->acl, &access), ZOO_EPHEMERAL | ZOO_SEQUENCE,
-                            on_created, request);
+                            zkl_access_list_read(operation->acl, &access),
+                            ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, request);
     case ZKL_OPERATION_CREATE_PARENT:
-        return zoo_acreate2(handle, path, NULL, -1, read_acl(operation->acl, &access),
+        return zoo_acreate2(handle, path, NULL, -1, zkl_access_list_read(operation->acl, &access),
                             operation->container ? ZOO_CONTAINER : ZOO_PERSISTENT, on_created,
                             request);
     case ZKL_OPERATION_LIST_CHILDREN:
@@ -380,34 +349,6 @@ static zkl_session_news news_of(zhandle_t *handle, int state) {
         news.state = ZKL_SESSION_STATE_AUTH_FAILED;
     }
     return news;
-}
-
-static bool is_connected_to(int descriptor, const struct sockaddr *peer, socklen_t length) {
-    struct sockaddr_storage other = { 0 };
-    socklen_t other_length = sizeof(other);
-    return getpeername(descriptor, (struct sockaddr *)&other, &other_length) == 0 &&
-           other_length == length && memcmp(&other, peer, length) == 0;
-}
-
-/* Programs that the application executes do not inherit its socket. libzookeeper, as distributions
- * build it, opens sockets without close-on-exec, and reveals only the address at the other end. So
- * another connection of this process to the same server is marked too. Without /proc none is. */
-static void close_on_exec(zhandle_t *handle) {
-    struct sockaddr_storage address = { 0 };
-    socklen_t length = sizeof(address);
-    const struct sockaddr *server =
-        zookeeper_get_connected_host(handle, (struct sockaddr *)&address, &length);
-    DIR *descriptors = server != NULL ? opendir("/proc/self/fd") : NULL;
-    if (descriptors == NULL) {
-        return;
-    }
-    for (const struct dirent *one = readdir(descriptors); one != NULL; one = readdir(descriptors)) {
-        int descriptor = (int)strtol(one->d_name, NULL, 10); /* "." and ".." are looked at as 0 */
-        if (is_connected_to(descriptor, server, length)) {
-            (void)fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-        }
-    }
-    (void)closedir(descriptors);
 }
 
 /* libzookeeper does not report a connection that it closes because the addresses have changed, nor
@@ -483,7 +424,7 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
         return;
     }
     if (state == ZOO_CONNECTED_STATE) {
-        close_on_exec(handle);
+        zkl_way_close_on_exec(handle);
     }
     zkl_session_news news = news_of(handle, state);
     ZKL_WITH_MUTEX(self->mutex);

@@ -1,9 +1,12 @@
 #include "session/way.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/error_message.h"
 
@@ -112,4 +115,34 @@ void zkl_way_close(zkl_way *self, zhandle_t *handle) {
 void zkl_way_free(zkl_way *self) {
     zkl_tls_free(self->tls);
     zkl_sasl_free(self->sasl);
+}
+
+/* ---- Programs that the application executes ------------------------------------------------- */
+
+static bool is_connected_to(int descriptor, const struct sockaddr *peer, socklen_t length) {
+    struct sockaddr_storage other = { 0 };
+    socklen_t other_length = sizeof(other);
+    return getpeername(descriptor, (struct sockaddr *)&other, &other_length) == 0 &&
+           other_length == length && memcmp(&other, peer, length) == 0;
+}
+
+/* libzookeeper, as distributions build it, opens sockets without close-on-exec, and reveals only
+ * the address at the other end. So another connection of this process to the same server is marked
+ * too. Without /proc none is. */
+void zkl_way_close_on_exec(zhandle_t *handle) {
+    struct sockaddr_storage address = { 0 };
+    socklen_t length = sizeof(address);
+    const struct sockaddr *server =
+        zookeeper_get_connected_host(handle, (struct sockaddr *)&address, &length);
+    DIR *descriptors = server != NULL ? opendir("/proc/self/fd") : NULL;
+    if (descriptors == NULL) {
+        return;
+    }
+    for (const struct dirent *one = readdir(descriptors); one != NULL; one = readdir(descriptors)) {
+        int descriptor = (int)strtol(one->d_name, NULL, 10); /* "." and ".." are looked at as 0 */
+        if (is_connected_to(descriptor, server, length)) {
+            (void)fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+        }
+    }
+    (void)closedir(descriptors);
 }

@@ -38,6 +38,10 @@ bool zkl_way_hangs(const zkl_way *self, zhandle_t *handle);
  *  connected. */
 zkl_session_state zkl_way_look(const zkl_way *self, zhandle_t *handle, const char **why);
 
+/** Programs that the application executes do not inherit the socket of a handle that is connected.
+ */
+void zkl_way_close_on_exec(zhandle_t *handle);
+
 /** As zookeeper_close. */
 void zkl_way_close(zkl_way *self, zhandle_t *handle);
 
