@@ -18,12 +18,13 @@
 #define FRAME_MAX 1048576
 
 /* A frame: its length, then (but for the handshake) the xid, as 4 bytes each. */
-enum { LENGTH_SIZE = 4, XID_SIZE = 4, TYPE_SIZE = 4 };
+enum { LENGTH_SIZE = 4, XID_SIZE = 4, TYPE_SIZE = 4, TYPE_AT = LENGTH_SIZE + XID_SIZE };
 
 /* An exists: its type, then the path with its length before it, then whether to watch. */
-enum { TYPE_EXISTS = 3, PATH_LENGTH_AT = LENGTH_SIZE + XID_SIZE + TYPE_SIZE, PATH_SIZE = 2048 };
+enum { TYPE_EXISTS = 3, TYPE_SASL = 102, PATH_LENGTH_AT = TYPE_AT + TYPE_SIZE, PATH_SIZE = 2048 };
 
-/* Requests of libzookeeper's own accord have these, no others are negative. */
+/* Requests of libzookeeper's own accord have these, no others are negative. (A login is known by
+ * its type.) */
 enum { XID_PING = -2, XID_AUTHENTICATION = -4, XID_SET_WATCHES = -8 };
 
 /* One direction of a connection. */
@@ -130,8 +131,10 @@ static int32_t xid_of(const unsigned char *frame, size_t size) {
     return size < LENGTH_SIZE + XID_SIZE ? XID_PING : (int32_t)read_number(frame + LENGTH_SIZE);
 }
 
-static bool is_counted(int32_t xid) {
-    return xid != XID_PING && xid != XID_AUTHENTICATION && xid != XID_SET_WATCHES;
+static bool is_counted(const unsigned char *frame, size_t size) {
+    int32_t xid = xid_of(frame, size);
+    bool is_login = size >= PATH_LENGTH_AT && read_number(frame + TYPE_AT) == TYPE_SASL;
+    return xid != XID_PING && xid != XID_AUTHENTICATION && xid != XID_SET_WATCHES && !is_login;
 }
 
 static void forward(struct connection *connection, const struct stream *stream,
@@ -156,7 +159,7 @@ static void begin_cut(struct connection *connection, enum proxy_fault fault, int
 /* Which node the request asks to watch; false: none. */
 static bool read_watched_path(const unsigned char *frame, size_t size, char path[PATH_SIZE]) {
     const size_t path_at = PATH_LENGTH_AT + LENGTH_SIZE;
-    if (size <= path_at || read_number(frame + LENGTH_SIZE + XID_SIZE) != TYPE_EXISTS) {
+    if (size <= path_at || read_number(frame + TYPE_AT) != TYPE_EXISTS) {
         return false;
     }
     size_t length = read_number(frame + PATH_LENGTH_AT);
@@ -186,7 +189,7 @@ static void on_request(struct proxy *proxy, const unsigned char *frame, size_t s
     if (connection->cutting) {
         return;
     }
-    if (is_counted(xid)) {
+    if (is_counted(frame, size)) {
         bool cut = count_request(proxy, &fault);
         if (cut) {
             begin_cut(connection, fault, xid);
