@@ -234,8 +234,9 @@ static void reconnect_that_libzookeeper_makes_by_itself_is_suspect_and_held_agai
     options.state_callback = news_callback;
     options.state_arg = &news;
     int leader = servers_leader();
-    struct proxy *proxy = proxy_start(leader);
-    zkl_client *client = client_open_on(servers_follower());
+    struct proxy *first = proxy_start(servers_follower());
+    struct proxy *proxy = proxy_start_at(leader, "127.0.0.70", 0);
+    zkl_client *client = client_open(proxy_hosts(first), LONG_SESSION_MS);
     ASSERT_STATUS(zkl_lock_open(client, scene.resource, &options, &lock), ZKL_OK);
     ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
     int64_t session_id = client_information(client).session_id;
