@@ -195,8 +195,10 @@ static void take_room(zkl_request_runner *runner, unsigned permits) {
 }
 
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
-    runner->others_are_awaited = false;
-    runner->sender.granted_ms = zkl_session_now_ms(runner->session);
+    if (runner->others_are_awaited) {
+        runner->others_are_awaited = false;
+        runner->sender.granted_ms = zkl_session_now_ms(runner->session);
+    }
     runner->limit.fire = on_hold_limit;
     zkl_session_set_timer(runner->session, &runner->limit, max_hold_ms);
 }

@@ -120,17 +120,21 @@ static int64_t now_that_goes_on(zkl_operations *self) {
 }
 
 /* By 1 ms with each look. */
-static lock_desk *hold_until_before_the_end_of_the_lease(int64_t before_ms) {
+static void let_the_clock_go_on(lock_desk *desk) {
     static zkl_operations_table going;
-    lock_desk *desk = open_with(0, TICK_MS, 0);
-    desk_hold(desk);
-    desk_stand_still(desk, LEASE_MS - before_ms);
     desk_enter(desk);
     still = desk->fake.operations.table;
     going = *still;
     going.now_ms = now_that_goes_on;
     desk->fake.operations.table = &going;
     desk_leave(desk);
+}
+
+static lock_desk *hold_until_before_the_end_of_the_lease(int64_t before_ms) {
+    lock_desk *desk = open_with(0, TICK_MS, 0);
+    desk_hold(desk);
+    desk_stand_still(desk, LEASE_MS - before_ms);
+    let_the_clock_go_on(desk);
     return desk;
 }
 
@@ -166,6 +170,24 @@ TEST(lease_that_ends_within_check_is_lost_with_nothing_left) {
                    (int)left);
         close_with_a_still_clock(desk);
     }
+}
+
+static void keep_time_waited(void *arg, const zkl_log_record *record) {
+    if (record->event == ZKL_LOG_ACQUIRED) {
+        *(int64_t *)arg = record->waited_ms;
+    }
+}
+
+TEST(log_and_grant_tell_the_same_time_waited) {
+    int64_t waited_ms = -1;
+    lock_desk *desk =
+        desk_open_with(&(desk_options){ .log_callback = keep_time_waited, .log_arg = &waited_ms });
+    let_the_clock_go_on(desk);
+    desk_hold(desk);
+    int64_t told_ms = desk->grant.waited_ms;
+    close_with_a_still_clock(desk);
+    EXPECT_INT(waited_ms, told_ms);
+    EXPECT(waited_ms > 0);
 }
 
 /* ---- Changes of mode ------------------------------------------------------------------- */
