@@ -34,6 +34,7 @@
 /** Where it has its version, a hexadecimal digit, and what that is in the name of a protected node.
  *  Random ones, those of other libraries too, have 4; 8 is for uses of one's own (RFC 9562). */
 #define ZKL_GUID_VERSION_AT 14
+#define ZKL_GUID_VERSION_RANDOM '4'
 #define ZKL_GUID_VERSION_PROTECTED '8'
 /** Room for any name of ours, with its NUL. */
 #define ZKL_NODE_NAME_SIZE 64

@@ -254,6 +254,14 @@ static void on_disconnected(zkl_request *request, const zkl_step *step) {
     }
 }
 
+/* Nothing was made by that name yet. */
+static void on_unprotected(zkl_request *request, const zkl_step *step) {
+    (void)step;
+    request->session.guid[ZKL_GUID_VERSION_AT] = ZKL_GUID_VERSION_RANDOM;
+    zkl_node_name_prefix(request->session.prefix, request->session.guid,
+                         zkl_request_place(request).own.name);
+}
+
 /* It may have been changed rather than deleted: arming the watch again tells. */
 static void on_own_watch_fired(zkl_request *request, const zkl_step *step) {
     request->own.watched = false;
@@ -411,6 +419,7 @@ static reaction *const reactions[] = {
     [ZKL_EVENT_HOLD_LIMIT] = on_hold_limit,
     [ZKL_EVENT_CONNECTED] = on_connected,
     [ZKL_EVENT_DISCONNECTED] = on_disconnected,
+    [ZKL_EVENT_UNPROTECTED] = on_unprotected,
     [ZKL_EVENT_SESSION_ENDED] = on_session_ended,
     [ZKL_EVENT_TIMED_OUT] = on_timed_out,
     [ZKL_EVENT_CANCELLED] = on_cancelled,

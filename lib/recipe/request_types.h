@@ -74,6 +74,7 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
     NEWS(HOLD_LIMIT)    /* the lock has been held for as long as it may be */                      \
     NEWS(CONNECTED)     /* the session has a (new) connection */                                   \
     NEWS(DISCONNECTED)  /* the connection of the session is lost */                                \
+    NEWS(UNPROTECTED)   /* a new session, not connected yet, cannot protect its nodes */           \
     NEWS(SESSION_ENDED) /* guid: a fresh one for the next session, NULL: there is none */          \
     /* The user's, and the deadline's. */                                                          \
     NEWS(TIMED_OUT)                                                                                \

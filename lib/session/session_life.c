@@ -141,13 +141,12 @@ static void warn_of_short_timeout(const zkl_session *session) {
 }
 
 /* Names of nodes that are not made yet may say that they are protected. Where this session cannot
- * protect them their requests begin anew, with other names. */
+ * protect them they get other names. */
 static void look_at_protection(zkl_session *session) {
     zkl_protection *protection = &session->sender.protection;
-    bool in_vain = protection->marks && !protection->active;
     protection->marks = protection->active;
-    if (in_vain) {
-        feed_all(session, (zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED });
+    if (!protection->active) {
+        feed_all(session, (zkl_event){ .kind = ZKL_EVENT_UNPROTECTED });
     }
 }
 

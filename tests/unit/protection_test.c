@@ -328,6 +328,32 @@ TEST(digests_that_are_refused_from_the_next_session_on_leave_no_mark) {
     end();
 }
 
+static bool has_session(zkl_client *client) {
+    pthread_mutex_lock(&client->mutex);
+    bool is_established = client->sessions->session.established;
+    pthread_mutex_unlock(&client->mutex);
+    return is_established;
+}
+
+/* It had nothing in the session that ended. */
+TEST(acquire_that_begins_before_digests_are_refused_has_lost_no_session) {
+    begin();
+    zkl_client *client = open_client(NULL);
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.fail_on_session_expiry = 1;
+    zkl_ensemble_refuse_digests(ensemble, true);
+    EXPECT(zkl_ensemble_expire(ensemble, zkl_ensemble_session_at(ensemble, 0)));
+    while (has_session(client)) {
+        sleep_ms(1);
+    }
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_lock *lock = hold_with(client, &options, &grant);
+    EXPECT(!is_protected(grant.node));
+    zkl_lock_close(lock);
+    close_client(client);
+    end();
+}
+
 /* libzookeeper shows them again at each connection. */
 TEST(digests_that_are_refused_at_a_reconnect_cost_the_session) {
     begin();

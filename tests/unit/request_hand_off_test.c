@@ -233,6 +233,24 @@ CONVERSATION(client_that_cannot_protect_its_node_trusts_nobody, exclusive) = {
     "released            -> DELETE me3",
 };
 
+static const trace_setup protected_later = { .mode = ZKL_EXCLUSIVE,
+                                             .is_protected = true,
+                                             .fail_on_session_expiry = true,
+                                             .disconnected = true };
+
+CONVERSATION(session_that_turns_out_to_protect_nothing_is_no_session_that_ended,
+             protected_later) = {
+    "start               -> ",
+    "unprotected         -> ",
+    "connected           -> CREATE LIST",
+    "created me3         -> ",
+    "listed X2 me3       -> WATCH X2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+    "watch_fired changed -> LIST",
+    "session_ended       -> FAIL SESSION_EXPIRED",
+};
+
 CONVERSATION(release_is_no_news_to_a_process_that_was_stopped, protected_one) = {
     WAITING("X2", "me3"),
     "watch_fired changed long_ago -> LIST",

@@ -137,6 +137,10 @@ static zkl_event read_event(conversation *play, const word_list *words) {
     } else if (event.kind == ZKL_EVENT_SESSION_ENDED) {
         begin_session(play);
         event.guid = play->guid;
+    } else if (event.kind == ZKL_EVENT_UNPROTECTED) {
+        play->is_protected = false;
+        play->session--;
+        begin_session(play);
     } else if (event.kind == ZKL_EVENT_CANCELLED) {
         event.status = ZKL_CANCELLED;
     }
