@@ -534,8 +534,10 @@ typedef struct zkl_client_options {
      * while the client has identities that zklock does not know: a TLS certificate, a SASL login,
      * or credentials that are no digests in plain ASCII.
      *
-     * 1: no such digest is shown. Use it for servers that hash digests by anything but SHA-1
-     * (digestAlg), and those with skipACL, where nothing is protected.
+     * 1: no such digest is shown, and a change of others' protected nodes is not taken for a
+     * release. Use it for servers that hash digests by anything but SHA-1 (digestAlg), for those
+     * with skipACL, where nothing is protected, and where somebody may create nodes in a queue who
+     * may not delete there: such a client could feign a release.
      */
     int32_t unprotected;
     int32_t reserved; /* 0 */

@@ -631,6 +631,54 @@ static void protected_node_is_set_by_nobody_of_the_same_credential(void) {
     stage_end(&stage);
 }
 
+/* In the owner's queue: behind a lock that is held, before one that waits. */
+static void make_forged_node(struct stage *stage, zhandle_t *forger, char *made, size_t size) {
+    char path[2 * PATH_SIZE];
+    snprintf(path, sizeof(path), "%s/_c_6ba7b810-9dad-81d1-80b4-00c04fd430c8-lock-", stage->stock);
+    ASSERT_NUMBER(zoo_create(forger, path, "", 0, &ZOO_OPEN_ACL_UNSAFE,
+                             ZOO_EPHEMERAL | ZOO_SEQUENCE, made, (int)size),
+                  ZOK);
+}
+
+static int wait_behind_forger(struct stage *stage, bool revocable) {
+    struct waiter waiter;
+    char forged[2 * PATH_SIZE];
+    zhandle_t *forger = raw_open(server_host(servers_leader()));
+    zkl_client *colleague = open_client(stage, owner_secret, ZKL_ACL_AUTHENTICATED, false);
+    zkl_lock *waiting =
+        revocable ? open_revocable(colleague, "stock") : lock_open(colleague, "stock");
+    show(forger, user_secret);
+    ASSERT_STATUS(zkl_lock_acquire(stage->owners, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
+    make_forged_node(stage, forger, forged, sizeof(forged));
+    waiter_start(&waiter, waiting, ZKL_EXCLUSIVE, SHORT_MS);
+    WAIT_UNTIL(scene_watches_on(&stage->scene, stage->stock) > 0);
+    ASSERT_NUMBER(zoo_set(forger, forged, "", 0, -1), ZOK);
+    int status = waiter_join(&waiter);
+    ASSERT_STATUS(zkl_lock_verify(stage->owners, PATIENCE_MS), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_release(stage->owners, PATIENCE_MS), ZKL_OK);
+    zkl_lock_close(waiting);
+    client_close(colleague);
+    raw_close(forger);
+    return status;
+}
+
+/* It cannot even read. */
+static void client_that_may_only_create_feigns_a_release(void) {
+    struct stage stage;
+    stage_begin(&stage, "forged");
+    stage.owner = open_client(&stage, owner_secret, ZKL_ACL_AUTHENTICATED, false);
+    stage.owners = lock_open(stage.owner, "stock");
+    ASSERT_STATUS(use(stage.owners, ZKL_EXCLUSIVE, PATIENCE_MS), ZKL_OK);
+    give(&stage, stage.stock, "c");
+    ASSERT_STATUS(wait_behind_forger(&stage, false), ZKL_OK);
+    ASSERT_STATUS(wait_behind_forger(&stage, true), ZKL_TIMEOUT);
+    zkl_lock_close(stage.owners);
+    client_close(stage.owner);
+    raw_delete(stage.scene.raw, stage.stock);
+    raw_delete(stage.scene.raw, stage.root);
+    stage_end(&stage);
+}
+
 /* ---- From open to closed --------------------------------------------------------------------- */
 
 static void make_open(const struct stage *stage, const char *path) {
@@ -683,6 +731,7 @@ int main(int argc, char **argv) {
         TEST_CASE(each_feature_needs_what_the_table_has),
         TEST_CASE(used_up_resource_needs_create_and_delete_at_the_lock_root),
         TEST_CASE(protected_node_is_set_by_nobody_of_the_same_credential),
+        TEST_CASE(client_that_may_only_create_feigns_a_release),
         TEST_CASE(stranger_is_refused_whatever_it_asks_and_the_holder_notices_nothing),
         TEST_CASE(open_parents_are_closed_by_public_functions_while_they_are_empty),
         TEST_CASE(client_without_a_credential_is_told_so_where_one_is_required),

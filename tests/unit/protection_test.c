@@ -275,6 +275,59 @@ TEST(transaction_that_sets_a_protected_node_is_refused) {
     end();
 }
 
+/* ---- A forged mark --------------------------------------------------------------------------- */
+
+typedef struct waiting {
+    zkl_lock *lock;
+    int status;
+} waiting;
+
+static void *wait_behind(void *arg) {
+    waiting *self = arg;
+    self->status = zkl_lock_acquire(self->lock, ZKL_EXCLUSIVE, SESSION_MS, NULL);
+    return NULL;
+}
+
+/* Behind a holder and the marked node of a client that may create, and deletes nothing: it sets the
+ * data of what it has made. */
+static int wait_behind_forgery(bool is_protected, bool revocable) {
+    begin();
+    char forged[ACL_SIZE];
+    zkl_client_options options = default_options();
+    zkl_lock_options of_lock = ZKL_LOCK_OPTIONS_INIT;
+    waiting self = { .status = ZKL_OK };
+    pthread_t thread;
+    options.unprotected = is_protected ? 0 : 1;
+    of_lock.revocable = revocable ? 1 : 0;
+    of_lock.state_callback = ignore;
+    zkl_client *holder = open_client(NULL);
+    zkl_client *waiter = open_client(&options);
+    zkl_lock *held = hold_with(holder, NULL, NULL);
+    EXPECT_INT(zkl_ensemble_create(ensemble, 0,
+                                   "/locks/stock/_c_6ba7b810-9dad-81d1-80b4-00c04fd430c8-lock-", "",
+                                   false, true, forged, sizeof(forged)),
+               ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(zkl_lock_open(waiter, "stock", &of_lock, &self.lock), ZKL_OK);
+    EXPECT(zkl_thread_start(&thread, wait_behind, &self));
+    sleep_ms(TICK_MS);
+    EXPECT_INT(zkl_ensemble_set_data(ensemble, forged, "mine"), ZKL_SERVER_ERROR_NONE);
+    zkl_thread_join(thread);
+    EXPECT_INT(zkl_lock_verify(held, ENOUGH_MS), ZKL_OK);
+    zkl_lock_close(self.lock);
+    zkl_lock_close(held);
+    close_client(waiter);
+    close_client(holder);
+    end();
+    return self.status;
+}
+
+/* So whoever may create there is trusted by those who protect their nodes: docs/security.md. */
+TEST(forged_mark_is_believed_by_clients_that_mark_their_own_nodes_alone) {
+    EXPECT_INT(wait_behind_forgery(true, false), ZKL_OK);
+    EXPECT_INT(wait_behind_forgery(false, false), ZKL_TIMEOUT);
+    EXPECT_INT(wait_behind_forgery(true, true), ZKL_TIMEOUT);
+}
+
 /* ---- Sessions that protect nothing ----------------------------------------------------------- */
 
 TEST(servers_that_refuse_digests_get_another_session_without) {
