@@ -145,7 +145,7 @@ TEST(armed_watch_is_looked_at_on_a_new_connection_and_fires_where_it_is_refused)
         FAKE_HEARD(&desk->fake, "");
         reconnect(desk);
         FAKE_ANSWER(&desk->fake, "watch", .outcome = news[i]);
-        FAKE_HEARD(&desk->fake, "watch /r/x; unwatch /r/x; changed a");
+        FAKE_HEARD(&desk->fake, "watch /r/x; unwatch /r/x; look again a");
         FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
         watch_desk_close(desk);
     }
@@ -156,7 +156,7 @@ TEST(watch_whose_node_was_set_meanwhile_fires) {
     watch_desk_arm(desk, &desk->a, "/r/x");
     reconnect(desk);
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK, .version = 1);
-    FAKE_HEARD(&desk->fake, "watch /r/x; unwatch /r/x; changed a");
+    FAKE_HEARD(&desk->fake, "watch /r/x; unwatch /r/x; look again a");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
 }

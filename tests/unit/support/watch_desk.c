@@ -36,8 +36,11 @@ static void on_armed(void *arg, zkl_outcome outcome, int status) {
 
 static void on_fired(void *arg, zkl_watch_event event) {
     table_user *self = arg;
-    fake_note(&self->desk->fake, "%s %s", event == ZKL_WATCH_EVENT_DELETED ? "fired" : "changed",
-              self->name);
+    static const char *const words[] = { [ZKL_WATCH_EVENT_DELETED] = "fired",
+                                         [ZKL_WATCH_EVENT_CREATED] = "look again",
+                                         [ZKL_WATCH_EVENT_CHANGED] = "changed",
+                                         [ZKL_WATCH_EVENT_CHILDREN] = "changed" };
+    fake_note(&self->desk->fake, "%s %s", words[event], self->name);
     react(self);
 }
 

@@ -2,8 +2,8 @@
  * The watch table of a session and three who wait, over scripted operations. What the table
  * asks of ZooKeeper and what it tells its waiters is one text
  * (fake_operations.h); the waiters' part of it is "armed <waiter> <outcome>",
- * "fired <waiter>" (the node was deleted), "changed <waiter>", and "listed <waiter> <children>",
- * or <outcome> if there is no list.
+ * "fired <waiter>" (the node was deleted), "changed <waiter>", "look again <waiter>" (neither), and
+ * "listed <waiter> <children>", or <outcome> if there is no list.
  */
 #pragma once
 
