@@ -82,12 +82,14 @@ typedef struct zkl_election_options {
     zkl_leadership_lost_callback *lost;
     zkl_resignation_asked_callback *resignation_asked;
     void *arg; /* for all three */
-    /** As in zkl_lock_options. */
+    /** As in zkl_lock_options, and copied as there. */
     const char *resource_class;
+    const char *node_acl;
+    const char *parent_acl;
 } zkl_election_options;
 
 #define ZKL_ELECTION_OPTIONS_INIT                                                                  \
-    { sizeof(zkl_election_options), NULL, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(zkl_election_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /**
  * Opens a candidate. No I/O: it does not campaign yet.

@@ -56,6 +56,8 @@ static int open_lock(zkl_election *election, zkl_client *client, const char *res
     options.state_arg = election;
     options.resource_class = election->options.resource_class;
     options.note = election->options.candidate;
+    options.node_acl = election->options.node_acl;
+    options.parent_acl = election->options.parent_acl;
     options.tell_granted = 1;
     options.revocable = election->options.resignation_asked != NULL;
     return zkl_lock_open(client, resource, &options, &election->lock);

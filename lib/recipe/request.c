@@ -125,6 +125,7 @@ static void on_created(zkl_request *request, const zkl_step *step) {
         } else {
             request->own.state = ZKL_OWN_NODE_UNSURE;
             zkl_request_find_lost(request, step->event->node);
+            request->lost.is_answer = true;
         }
         break;
     case ZKL_OUTCOME_NO_NODE:
@@ -188,16 +189,19 @@ static void on_inspected(zkl_request *request, const zkl_step *step) {
         return;
     }
     zkl_outcome outcome = step->event->outcome;
+    bool is_to_go = outcome == ZKL_OUTCOME_REFUSED && request->lost.is_answer;
     if (outcome != ZKL_OUTCOME_OK && outcome != ZKL_OUTCOME_NO_NODE) {
         zkl_request_note_failure(request, step);
-        return;
+        if (!is_to_go) {
+            return;
+        }
     }
     /* Somebody else's, with a name copied from ours, is not to be touched, and not to hide the one
      * that we look for: that is looked for behind it. */
     request->lost.unconfirmed = false;
     if (outcome == ZKL_OUTCOME_NO_NODE) {
         request->lost.node[0] = '\0';
-    } else if (step->event->own_session) {
+    } else if (step->event->own_session || is_to_go) {
         adopt_unconfirmed(request, step->event->zxid);
     }
 }

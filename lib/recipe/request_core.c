@@ -131,6 +131,7 @@ void zkl_request_forget_node(zkl_request *request) {
 void zkl_request_find_lost(zkl_request *request, const char *name) {
     request->lost.twins = true;
     request->lost.unconfirmed = true;
+    request->lost.is_answer = false;
     zkl_node_name_copy(request->lost.node, name);
 }
 

@@ -198,6 +198,7 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 #define ZKL_REQUEST_LOST(FIELD, of)                                                                \
     FIELD(of, FLAG, twins)       /* perhaps a second node of ours */                               \
     FIELD(of, FLAG, unconfirmed) /* `node` has our GUID, to be inspected */                        \
+    FIELD(of, FLAG, is_answer)   /* the reply to our create has named it: it is ours */            \
     FIELD(of, FLAG, surplus)     /* `node` is ours too, to be deleted */                           \
     FIELD(of, NAME, node)        /* neither: up to here, those inspected were somebody else's */
 

@@ -80,6 +80,7 @@ zkl_explanation zkl_explain_verdict(const zkl_request_sender *sender, int status
     case ZKL_DISCONNECTED:
         return zkl_explain_connection(sender->session, "the connection was lost");
     case ZKL_NO_PERMISSION:
+    case ZKL_QUOTA_EXCEEDED:
     case ZKL_SERVER_REFUSED:
         if (sender->refused != ZKL_EVENT_START) {
             return explain_refusal(sender);

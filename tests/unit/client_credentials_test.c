@@ -8,7 +8,7 @@
 #include "support/unit.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"
-#include "zklock/zklock.h"
+#include "zklock/election.h"
 
 enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, SERVERS = 3, ENOUGH_MS = 5000 };
 
@@ -153,6 +153,29 @@ TEST(lock_may_have_an_acl_of_its_own) {
     zkl_lock_close(lock);
     options.node_acl = "world:anyone";
     EXPECT_REFUSED(zkl_lock_open(owner, "stock", &options, &lock), "node_acl");
+    close_client(stranger);
+    close_client(owner);
+    end();
+}
+
+TEST(candidate_may_have_an_acl_of_its_own) {
+    begin();
+    zkl_client *owner = open_client("stock:secret");
+    zkl_client *stranger = open_client(NULL);
+    zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
+    zkl_election *election = NULL;
+    options.parent_acl = ZKL_ACL_OPEN;
+    options.node_acl = "world:anyone:r";
+    EXPECT_INT(zkl_ensemble_create(ensemble, 0, "/locks", NULL, false, false, NULL, 0),
+               ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(zkl_election_open(owner, "stock", &options, &election), ZKL_OK);
+    EXPECT_INT(zkl_election_campaign(election, ENOUGH_MS, NULL), ZKL_OK);
+    zkl_lock *waiting = open_lock(stranger);
+    EXPECT_INT(zkl_lock_acquire(waiting, ZKL_EXCLUSIVE, SESSION_MS, NULL), ZKL_TIMEOUT);
+    zkl_lock_close(waiting);
+    zkl_election_close(election);
+    options.node_acl = "world:anyone";
+    EXPECT_REFUSED(zkl_election_open(owner, "stock", &options, &election), "node_acl");
     close_client(stranger);
     close_client(owner);
     end();

@@ -80,6 +80,29 @@ CONVERSATION(member_inspects_its_node_for_the_token, member) = {
     "listed me3                 -> GRANT",
 };
 
+/* It is known by the reply to the create. */
+CONVERSATION(member_that_may_not_read_its_node_deletes_it, member) = {
+    "start                      -> CREATE",
+    "created me3 in_transaction -> INSPECT me3",
+    "inspected REFUSED          -> FAIL NO_PERMISSION DELETE me3",
+    "deleted OK                 -> SETTLE LIST",
+    "settled OK                 -> ",
+    "listed x1                  -> END",
+};
+
+TEST(member_that_may_not_read_a_node_with_its_name_leaves_it_alone) {
+    static const char *const found[] = {
+        "start             -> CREATE",
+        "disconnected      -> ",
+        "created UNKNOWN   -> ",
+        "connected         -> SETTLE LIST",
+        "settled OK        -> ",
+        "listed x1 me3     -> INSPECT me3",
+        "inspected REFUSED -> FAIL NO_PERMISSION INSPECT me3",
+    };
+    PLAY(member, found);
+}
+
 TEST(member_whose_create_was_lost_looks_for_its_node_and_creates_none) {
     static const char *const found[] = {
         "start           -> CREATE", "disconnected    -> ",
