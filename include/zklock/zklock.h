@@ -596,7 +596,8 @@ ZKL_CHECKED_API int zkl_client_set_hosts(zkl_client *client, const char *hosts);
  * allowed.
  *
  * timeout_ms  how long to wait for the servers to confirm the deletion of the client's
- *             nodes; 0 does not wait for it. In total the call takes up to timeout_ms, plus
+ *             nodes; 0 does not wait for it. Nodes that they refuse to delete are not waited for:
+ *             they go with the session. In total the call takes up to timeout_ms, plus
  *             5 s for answers that are still to come (1 s if none comes), plus 5 s to end the
  *             session if the servers do not answer. (Without the wait for answers the machine
  *             would reset the connection, and the end of the session would be lost.) The call

@@ -156,13 +156,26 @@ static int64_t left_behind_ms(const zkl_client *client) {
     return longest;
 }
 
-static bool have_all_left(const zkl_client *client) {
+/* A node that the servers refuse to delete, or to show, goes with its session only. */
+static bool is_awaited(const zkl_request_runner *runner) {
+    return runner->sender.refused != ZKL_EVENT_DELETED &&
+           runner->sender.refused != ZKL_EVENT_INSPECTED;
+}
+
+static bool have_left(const zkl_client *client, bool all) {
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        if (one->session.runners != NULL) {
-            return false;
+        for (const zkl_request_runner *runner = one->session.runners; runner != NULL;
+             runner = runner->next) {
+            if (all || is_awaited(runner)) {
+                return false;
+            }
         }
     }
     return left_behind_ms(client) == 0;
+}
+
+static bool have_awaited_left(const zkl_client *client) {
+    return have_left(client, false);
 }
 
 /* With the mutex held. */
@@ -189,9 +202,9 @@ static void drain(zkl_client *client) {
 
 /* Waits for the requests that leave, and then, briefly, for all other replies. */
 static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
-    wait_for(client, have_all_left, timeout_ms);
+    wait_for(client, have_awaited_left, timeout_ms);
     drain(client);
-    return have_all_left(client) ? ZKL_OK : ZKL_PENDING;
+    return have_left(client, true) ? ZKL_OK : ZKL_PENDING;
 }
 
 static void tell_close_listeners(const zkl_client *client) {

@@ -75,6 +75,22 @@ static void expect_grants(zkl_client *client, int64_t timeout_ms) {
     zkl_lock_close(lock);
 }
 
+/* It goes with the session, and with nothing else. */
+TEST(close_does_not_wait_for_a_node_that_may_not_be_deleted) {
+    begin(false);
+    zkl_client *client = open_client();
+    zkl_lock *lock = open_lock(client);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_OK);
+    zkl_ensemble_withhold(ensemble, "/locks/stock", ZKL_RIGHT_DELETE, ZKL_FOREVER);
+    int64_t began_ms = zkl_clock_ms();
+    EXPECT_INT(zkl_client_close(client, 10 * ENOUGH_MS), ZKL_PENDING);
+    EXPECT(zkl_clock_ms() - began_ms < ENOUGH_MS);
+    sleep_ms(TICK_MS);
+    EXPECT_INT(count_contenders("/locks/stock"), 0);
+    zkl_lock_close(lock);
+    end();
+}
+
 TEST(lease_is_kept_whatever_is_withheld_at_the_lock_root) {
     for (int checks_early = 0; checks_early < 2; checks_early++) {
         begin(checks_early != 0);
