@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocation.h"
+#include "asker.h"
 #include "foreign.h"
 #include "nodes.h"
 #include "oracle.h"
@@ -96,23 +97,28 @@ static size_t which_child(const fault *self, size_t count) {
     return self->plan->choice / 1000 % 2 == 0 && count > 1 ? 1 : any;
 }
 
-static void delete_node(const fault *self) {
-    char parent_path[PATH_SIZE];
-    resource_path(self, parent_path);
-    zkl_ensemble *ensemble = zkl_ensemble_current();
-    const zkl_tree *tree = zkl_ensemble_tree(ensemble);
-    const zkl_node *parent = zkl_tree_find(tree, parent_path, ZKL_LATEST_ZXID);
+/* False: there is none. */
+static bool choose_child(const fault *self, char path[PATH_SIZE]) {
+    resource_path(self, path);
+    const zkl_tree *tree = zkl_ensemble_tree(zkl_ensemble_current());
+    const zkl_node *parent = zkl_tree_find(tree, path, ZKL_LATEST_ZXID);
     size_t count = parent != NULL ? zkl_node_get_stat(parent).child_count : 0;
     if (count == 0) {
-        return;
+        return false;
     }
     const zkl_node *child = zkl_node_first_child(parent, ZKL_LATEST_ZXID);
     for (size_t i = which_child(self, count); i > 0; i--) {
         child = zkl_node_next_child(child, ZKL_LATEST_ZXID);
     }
+    snprintf(path, PATH_SIZE, "%s", zkl_node_path(child));
+    return true;
+}
+
+static void delete_node(const fault *self) {
     char path[PATH_SIZE];
-    snprintf(path, sizeof(path), "%s", zkl_node_path(child));
-    (void)zkl_ensemble_delete(ensemble, path);
+    if (choose_child(self, path)) {
+        (void)zkl_ensemble_delete(zkl_ensemble_current(), path);
+    }
 }
 
 static void delete_parent(const fault *self) {
@@ -233,12 +239,41 @@ static void add_foreign_node(const fault *self) {
     foreign_comes(path, self->plan->choice);
 }
 
+/* A node of the queue cannot be read for a while: meanwhile nobody hears what becomes of it. Not
+ * where nodes are deleted by hand as well: its owner would not hear of it (docs/security.md). */
+static bool hides_node(const fault *self) {
+    return self->plan->kind == PLAN_REFUSE && self->plan->choice / 4 % 4 == 0 &&
+           !asker_plan_has(all.plan, PLAN_DELETE_NODE) && !all.plan->breaks;
+}
+
+/* So who waits for it needs another connection: at once, where it is refused, or at the end. */
+static bool cuts_at_once(const fault *self) {
+    return self->plan->choice / 16 % 2 == 0;
+}
+
+static void cut_all(void) {
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    int64_t session_id;
+    for (size_t i = 0; (session_id = zkl_ensemble_session_at(ensemble, i)) != 0; i++) {
+        (void)zkl_ensemble_cut(ensemble, session_id, ZKL_CUT_REQUESTS_LOST);
+    }
+}
+
 static void refuse(const fault *self) {
     char path[PATH_SIZE];
+    if (hides_node(self)) {
+        if (choose_child(self, path)) {
+            zkl_ensemble_withhold(zkl_ensemble_current(), path, ZKL_RIGHT_READ, duration_us(self));
+        }
+        if (cuts_at_once(self)) {
+            cut_all();
+        }
+        return;
+    }
     resource_path(self, path);
     static const unsigned rights[] = { ZKL_RIGHT_CREATE, ZKL_RIGHT_DELETE,
-                                       ZKL_RIGHT_CREATE | ZKL_RIGHT_DELETE };
-    zkl_ensemble_withhold(zkl_ensemble_current(), path, rights[self->plan->choice % 3],
+                                       ZKL_RIGHT_CREATE | ZKL_RIGHT_DELETE, ZKL_RIGHT_READ };
+    zkl_ensemble_withhold(zkl_ensemble_current(), path, rights[self->plan->choice % 4],
                           duration_us(self));
 }
 
@@ -395,6 +430,8 @@ static void end(void *arg) {
         zkl_opens_take(0);
     } else if (self->plan->kind == PLAN_OPEN_HOLES) {
         zkl_holes_open(0);
+    } else if (hides_node(self) && !cuts_at_once(self)) {
+        cut_all();
     }
 }
 
@@ -447,6 +484,12 @@ void faults_heal(void) {
     for (size_t i = 0; i < all.plan->client_count; i++) {
         zkl_world_unschedule(&all.deaths[i]);
         continue_process(i);
+    }
+    for (size_t i = 0; i < all.plan->fault_count; i++) {
+        if (all.faults[i].plan != NULL && hides_node(&all.faults[i]) &&
+            !cuts_at_once(&all.faults[i])) {
+            cut_all();
+        }
     }
     oracle_is_healed();
     allocation_fail_after(ALLOCATION_NEVER);

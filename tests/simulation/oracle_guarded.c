@@ -37,6 +37,8 @@ static bool is_allowed(unsigned contender, int status) {
     case ZKL_LOST:
     case ZKL_SERVER_REFUSED:
         return true;
+    case ZKL_NO_PERMISSION:
+        return oracle_went_wrong_meanwhile(&oracle.records[contender], 1U << PLAN_REFUSE);
     case ZKL_NO_MEMORY:
         return oracle_memory_runs_short();
     case ZKL_CLOSED:

@@ -358,6 +358,7 @@ static void verify(set_contender *self) {
     bool fine = status == ZKL_OK || status == ZKL_LOST || status == ZKL_SUSPECT ||
                 status == ZKL_SERVER_REFUSED ||
                 (status == ZKL_CLOSED && *self->asks.client_closes) ||
+                (status == ZKL_NO_PERMISSION && asker_plan_has(oracle.plan, PLAN_REFUSE)) ||
                 (status == ZKL_NO_MEMORY && oracle_memory_runs_short());
     if (!fine) {
         oracle_violated("set-contender %u verifies, and is told: %s", self->asks.number,
