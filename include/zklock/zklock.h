@@ -591,6 +591,32 @@ ZKL_CHECKED_API int zkl_client_open(const char *hosts, const zkl_client_options 
 ZKL_CHECKED_API int zkl_client_set_hosts(zkl_client *client, const char *hosts);
 
 /**
+ * Gives an open client other credentials, in place of those that it shows. Its sessions, locks,
+ * requests and places in queues stay.
+ *
+ * credentials  as in zkl_client_options; they are copied, and the copies of the old ones wiped.
+ *              NULL if count is 0. A client with a credential_callback takes none: that is called
+ *              again, from index 0 on.
+ * count        0: the client shows none, or those of its callback.
+ *
+ * Returns at once; the change happens in the background. Each session connects again with a new
+ * handle of libzookeeper, as after a disconnection (locks are ZKL_SUSPECT meanwhile, and a try may
+ * end with ZKL_SERVER_REFUSED). It shows the new credentials only, and has their permissions from
+ * then on. It also logs in again with SASL, and reads the files of TLS again. If the servers refuse
+ * one, the client is at an end, with all its locks: ZKL_AUTH_FAILED, as in zkl_client_open. To be
+ * safe, open another client with them first.
+ *
+ * The nodes of locks keep the ACL that they were made with: the new credentials must have the
+ * permissions to delete them (docs/security.md).
+ *
+ * May be called from any thread, in callbacks too; of two calls the later one counts. Does not
+ * block. Returns ZKL_OK, or ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY and ZKL_CLOSED: then nothing has
+ * changed.
+ */
+ZKL_CHECKED_API int zkl_client_set_credentials(zkl_client *client,
+                                               const zkl_credential *credentials, int32_t count);
+
+/**
  * Closes a client: waiting acquires return ZKL_CLOSED, held locks are released,
  * and the session is ended, which deletes every node of the client. NULL is
  * allowed.

@@ -303,7 +303,10 @@ static int await_first_session(zkl_client *client, const char *hosts) {
 
 static int start(zkl_client *client, const char *hosts, size_t servers_length, const char *chroot) {
     ZKL_TRY(copy_strings(client, hosts, servers_length, chroot));
-    ZKL_TRY(zkl_credentials_take(&client->credentials, &client->pool, &client->options));
+    client->credentials.callback = client->options.credential_callback;
+    client->credentials.arg = client->options.credential_arg;
+    ZKL_TRY(zkl_credentials_take(&client->credentials, client->options.credentials,
+                                 client->options.credential_count));
     ZKL_TRY(zkl_connection_check(&client->options));
     ZKL_TRY(open_parts(client));
     ZKL_TRY(zkl_sessions_start(client));
@@ -365,4 +368,36 @@ int zkl_client_set_hosts(zkl_client *client, const char *hosts) {
     char *servers = strndup(hosts, servers_length);
     ZKL_TRY(zkl_made(servers));
     return change_servers(client, servers);
+}
+
+/* ---- Other credentials -------------------------------------------------------------------- */
+
+/* The mutex guards the list. The old one is put into `given`. */
+static int change_credentials(zkl_client *client, zkl_credentials *given) {
+    ZKL_WITH_MUTEX(&client->mutex);
+    if (client->closed) {
+        return ZKL_CLOSED;
+    }
+    const zkl_credentials old = client->credentials;
+    client->credentials = *given;
+    *given = old;
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        one->has_new_credentials = true;
+        zkl_condition_broadcast(&one->changed);
+    }
+    return ZKL_OK;
+}
+
+int zkl_client_set_credentials(zkl_client *client, const zkl_credential *credentials,
+                               int32_t count) {
+    ZKL_BEGIN_CALL;
+    ZKL_TRY(zkl_handle_check("client", client));
+    zkl_credentials given = { .callback = client->options.credential_callback,
+                              .arg = client->options.credential_arg };
+    int status = zkl_credentials_take(&given, credentials, count);
+    if (status == ZKL_OK) {
+        status = change_credentials(client, &given);
+    }
+    zkl_credentials_wipe(&given);
+    return status;
 }

@@ -34,25 +34,21 @@ static int copy(zkl_credential *copied, zkl_pool *pool, const zkl_credential *gi
 }
 
 /* The structs of an earlier version are smaller, so struct_size is the distance between them. */
-int zkl_credentials_take(zkl_credentials *self, zkl_pool *pool, const zkl_client_options *options) {
-    const zkl_credential *given = options->credentials;
-    self->callback = options->credential_callback;
-    self->arg = options->credential_arg;
-    if (self->callback != NULL && options->credential_count > 0) {
+int zkl_credentials_take(zkl_credentials *self, const zkl_credential *list, int32_t count) {
+    if (self->callback != NULL && count > 0) {
         return zkl_refuse("credentials", NULL,
                           "must not be given together with a credential_callback");
     }
-    ZKL_TRY(
-        zkl_validate_range("credential_count", options->credential_count, 0, ZKL_CREDENTIALS_MAX));
-    if (options->credential_count > 0) {
-        ZKL_TRY(zkl_validate_pointer("credentials", given));
+    ZKL_TRY(zkl_validate_range("credential_count", count, 0, ZKL_CREDENTIALS_MAX));
+    if (count > 0) {
+        ZKL_TRY(zkl_validate_pointer("credentials", list));
     }
-    for (size_t i = 0; i < (size_t)options->credential_count; i++) {
+    for (size_t i = 0; i < (size_t)count; i++) {
         zkl_credential one = ZKL_CREDENTIAL_INIT;
-        ZKL_TRY(zkl_struct_read("zkl_credential", (const char *)given + i * given->struct_size,
-                                &one, sizeof(one)));
+        ZKL_TRY(zkl_struct_read("zkl_credential", (const char *)list + i * list->struct_size, &one,
+                                sizeof(one)));
         ZKL_TRY(check(&one, i));
-        ZKL_TRY(copy(&self->list[i], pool, &one));
+        ZKL_TRY(copy(&self->list[i], &self->pool, &one));
         self->count++;
     }
     return ZKL_OK;
@@ -70,18 +66,27 @@ static bool ask(const zkl_credentials *self, size_t index, zkl_credential *crede
     return given;
 }
 
-bool zkl_credentials_next(const zkl_credentials *self, size_t index, zkl_credential *credential) {
+bool zkl_credentials_next(const zkl_credentials *self, pthread_mutex_t *mutex, size_t index,
+                          zkl_credential *credential, zkl_credential_room *room) {
     if (self->callback != NULL) {
         return ask(self, index, credential);
     }
-    if (index < self->count) {
-        *credential = self->list[index];
+    ZKL_WITH_MUTEX(mutex);
+    if (index >= self->count) {
+        return false;
     }
-    return index < self->count;
+    *credential = self->list[index];
+    snprintf(room->scheme, sizeof(room->scheme), "%s", credential->scheme);
+    memcpy(room->secret, credential->secret, credential->size);
+    credential->scheme = room->scheme;
+    credential->secret = room->secret;
+    return true;
 }
 
 void zkl_credentials_wipe(zkl_credentials *self) {
     for (size_t i = 0; i < self->count; i++) {
         explicit_bzero((void *)self->list[i].secret, self->list[i].size);
     }
+    zkl_pool_free(&self->pool);
+    self->count = 0;
 }

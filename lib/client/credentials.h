@@ -2,6 +2,8 @@
  * callback gives. */
 #pragma once
 
+#include <pthread.h>
+
 #include "base/pool.h"
 #include "zklock/zklock.h"
 
@@ -9,14 +11,23 @@
 typedef struct zkl_credentials {
     zkl_credential_callback *callback; /* NULL: the list */
     void *arg;
+    zkl_pool pool;
     zkl_credential list[ZKL_CREDENTIALS_MAX];
     size_t count;
 } zkl_credentials;
 
-/** Takes them over from options, copied into the pool. ZKL_OK, ZKL_NO_MEMORY or
+/** A copy of one. */
+typedef struct zkl_credential_room {
+    char scheme[ZKL_SCHEME_MAX + 1];
+    char secret[ZKL_SECRET_MAX];
+} zkl_credential_room;
+
+/** Copies a list; zkl_credentials_wipe is to follow in each case. ZKL_OK, ZKL_NO_MEMORY or
  *  ZKL_INVALID_ARGUMENT. */
-int zkl_credentials_take(zkl_credentials *self, zkl_pool *pool, const zkl_client_options *options);
-/** Gives one after the other, for the listener of a connection. */
-bool zkl_credentials_next(const zkl_credentials *self, size_t index, zkl_credential *credential);
-/** Overwrites the copies. */
+int zkl_credentials_take(zkl_credentials *self, const zkl_credential *list, int32_t count);
+/** Gives one after the other, for the listener of a connection; from the list it is copied to
+ *  `room`, with the mutex that guards the list. Without it. */
+bool zkl_credentials_next(const zkl_credentials *self, pthread_mutex_t *mutex, size_t index,
+                          zkl_credential *credential, zkl_credential_room *room);
+/** Overwrites the copies, and frees them. */
 void zkl_credentials_wipe(zkl_credentials *self);

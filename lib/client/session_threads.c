@@ -44,6 +44,7 @@ static void tell_threads(zkl_client_session *self) {
 static void on_abandon(void *arg) {
     zkl_client_session *self = arg;
     zkl_connection_abandon(self->connection);
+    self->may_lag = false;
     zkl_session_give_up(&self->session);
     self->is_over = true;
     tell_threads(self);
@@ -63,10 +64,31 @@ static bool begins_unprotected(zkl_client_session *self, const zkl_session_news 
     return dropped;
 }
 
+static void on_session_news(void *arg, const zkl_session_news *news);
+
+static void on_caught_up(void *arg, const zkl_reply *reply) {
+    zkl_client_session *self = arg;
+    if (self->may_lag && zkl_is_committed(reply)) {
+        self->may_lag = false;
+        on_session_news(self, &self->lagging);
+    }
+}
+
+/* Nothing else is asked of the server before it has committed a write. Where that cannot be sent,
+ * the next one is tried. */
+static void catch_up(zkl_client_session *self, const zkl_session_news *news) {
+    self->lagging = *news;
+    (void)zkl_liveness_write_nothing(&self->session.liveness, 0, on_caught_up, self, NULL);
+}
+
 static void on_session_news(void *arg, const zkl_session_news *news) {
     zkl_client_session *self = arg;
     self->is_introduced = true; /* or the next connection begins with it */
     if (begins_unprotected(self, news)) {
+        return;
+    }
+    if (news->state == ZKL_SESSION_STATE_CONNECTED && self->may_lag) {
+        catch_up(self, news);
         return;
     }
     zkl_session_on_news(&self->session, news);
@@ -88,7 +110,8 @@ static bool next_credential(void *arg, size_t index, zkl_credential *credential)
     zkl_client_session *self = arg;
     zkl_protection *protection = &self->session.sender.protection;
     bool given = (index == 0 || index <= protection->given_as) &&
-                 zkl_credentials_next(&self->client->credentials, index, credential);
+                 zkl_credentials_next(&self->client->credentials, &self->client->mutex, index,
+                                      credential, &self->shown);
     ZKL_WITH_MUTEX(&self->client->mutex);
     if (given) {
         zkl_protection_add_shared(protection, index, credential);
@@ -226,6 +249,8 @@ static void pause_connecting(zkl_client_session *self, int64_t ms) {
  * before the new session can possibly expire in its turn. */
 static void open_next_session(zkl_client_session *self) {
     self->is_over = false;
+    self->has_new_credentials = false;
+    self->may_lag = false;
     self->awaits_credential = false;
     self->is_introduced = true;
     pthread_mutex_unlock(&self->client->mutex);
@@ -255,6 +280,7 @@ static void introduce(zkl_client_session *self) {
     self->is_introduced = false;
     pthread_mutex_unlock(&self->client->mutex);
     bool introduced = zkl_connection_introduce(self->connection);
+    explicit_bzero(&self->shown, sizeof(self->shown));
     pthread_mutex_lock(&self->client->mutex);
     if (!introduced) {
         self->awaits_credential = true;
@@ -306,14 +332,15 @@ static void wait_for_connection(zkl_client_session *self) {
         pthread_mutex_lock(&self->client->mutex);
     }
     bool introduces = !self->is_introduced;
-    int64_t deadline_ms = zkl_deadline(introduces ? CREDENTIAL_MS : patience_ms(self));
+    bool is_new = introduces && !self->session.established;
+    int64_t deadline_ms = zkl_deadline(is_new ? CREDENTIAL_MS : patience_ms(self));
     bool in_time = true;
     while (in_time && !self->client->stopping && !self->is_over && !self->session.connected &&
            !self->session.auth_failed && !self->awaits_credential && !self->has_new_hosts &&
-           introduces == !self->is_introduced) {
+           !self->has_new_credentials && introduces == !self->is_introduced) {
         in_time = wait_and_look(self, deadline_ms);
     }
-    if (!in_time && introduces) {
+    if (!in_time && is_new) {
         self->is_over = true; /* pings are answered, or the connection would have been given up */
     } else if (!in_time) {
         try_others(self);
@@ -344,6 +371,27 @@ static void change_hosts(zkl_client_session *self) {
     }
 }
 
+/* libzookeeper repeats all that it was ever given, so the session goes on with another handle. One
+ * that is not established yet begins anew. */
+static void change_credentials(zkl_client_session *self) {
+    self->has_new_credentials = false;
+    self->is_over = !self->session.established;
+    if (self->is_over) {
+        return;
+    }
+    self->may_lag = true;
+    self->awaits_credential = false;
+    self->is_introduced = true;
+    pthread_mutex_unlock(&self->client->mutex);
+    int status = zkl_connection_renew(self->connection, self->addresses,
+                                      self->client->options.session_timeout_ms);
+    pthread_mutex_lock(&self->client->mutex);
+    if (status != ZKL_OK) {
+        self->has_new_credentials = true;
+        pause_connecting(self, RETRY_PAUSE_MS);
+    }
+}
+
 /* No session will follow. A connection left open would try again and again. */
 static void stop_connecting(zkl_client_session *self) {
     pthread_mutex_unlock(&self->client->mutex);
@@ -360,6 +408,8 @@ static void *keep_connected(void *arg) {
             stop_connecting(self);
         } else if (self->is_over) {
             open_next_session(self);
+        } else if (self->has_new_credentials) {
+            change_credentials(self);
         } else if (self->awaits_credential) {
             introduce(self);
         } else if (self->has_new_hosts) {
@@ -407,11 +457,11 @@ static zkl_client_session *make_session(zkl_client *client) {
                               .session = on_session_news,
                               .watch_fired = on_watch_fired,
                               .answered = on_answered,
+                              .is_anonymous = client->options.unprotected != 0 &&
+                                              client->credentials.callback == NULL &&
+                                              client->credentials.count == 0,
+                              .next_credential = next_credential,
                               .awaits_credential = on_awaits_credential };
-    if (client->options.unprotected == 0 || client->credentials.callback != NULL ||
-        client->credentials.count > 0) {
-        listener.next_credential = next_credential;
-    }
     self->client = client;
     self->is_over = true;
     self->connect_status = ZKL_PENDING;

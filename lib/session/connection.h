@@ -24,6 +24,13 @@ zkl_operations *zkl_connection_operations(zkl_connection *self);
  *  without the mutex. ZKL_OK, or as zkl_connection_check. */
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms);
 
+/** Goes on with the same session on a new handle, which shows the credentials anew; those of the
+ * old one go with it. That one has lost its connection: requests under way are answered as lost,
+ * and watches are forgotten. The next server may lag behind the last one. For an established
+ * session, on the thread that connects and disconnects, without the mutex. ZKL_OK, or as
+ *  zkl_connection_check: then call it again after a while. */
+int zkl_connection_renew(zkl_connection *self, const char *addresses, int32_t timeout_ms);
+
 /** Gives the servers the next credential; when there is none left the session is CONNECTED. Call it
  *  whenever the listener is told that one is awaited, on the thread that connects and disconnects,
  *  without the mutex. False: there was no memory, call it again after a while. */

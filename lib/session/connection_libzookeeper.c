@@ -48,8 +48,11 @@ struct zkl_connection {
     bool abandoned;
     pending *pending;
     size_t accepted; /* credentials, by the servers of this handle */
+    size_t shown;    /* the index of the one that was given last, perhaps more than once */
     bool introduced; /* all are: from now on libzookeeper repeats them at each connection */
     char scheme[ZKL_SCHEME_MAX + 1]; /* of the one that was given last */
+    bool is_renewing;                /* it goes from one handle to the next */
+    clientid_t session;              /* on that one */
     const char *why;                 /* the servers refused this client; NULL: no more is known */
     bool refused;                    /* that credential */
 };
@@ -86,8 +89,10 @@ static void look(zkl_connection *self) {
 static void answer(const void *data, const zkl_reply *reply) {
     pending *request = (pending *)data;
     zkl_connection *self = request->self;
+    const zkl_reply lost = { .outcome = ZKL_OUTCOME_UNKNOWN };
     pthread_mutex_lock(self->mutex);
     DL_DELETE(self->pending, request);
+    reply = self->is_renewing ? &lost : reply; /* the session goes on */
     if (reply->status == ZKL_AUTH_FAILED) {
         give_up(self, ZKL_SESSION_STATE_AUTH_FAILED,
                 "the servers require an authentication that this client has not shown "
@@ -309,7 +314,7 @@ static zkl_outcome send_operation(zkl_operations *operations, const zkl_operatio
                                   zkl_reply_callback *done, void *arg) {
     zkl_connection *self = of(operations);
     if (self->handle == NULL || self->abandoned) {
-        return ZKL_OUTCOME_SESSION_OVER;
+        return self->is_renewing ? ZKL_OUTCOME_NOT_NOW : ZKL_OUTCOME_SESSION_OVER;
     }
     pending *request = malloc(sizeof(*request));
     if (request == NULL) {
@@ -368,7 +373,7 @@ static void on_introduced(int rc, const void *data) {
         return;
     }
     ZKL_WITH_MUTEX(self->mutex);
-    self->accepted++;
+    self->accepted = self->shown + 1;
     if (!self->abandoned) {
         self->listener.awaits_credential(self->listener.arg);
     }
@@ -393,6 +398,7 @@ bool zkl_connection_introduce(zkl_connection *self) {
         return true;
     }
     pthread_mutex_lock(self->mutex);
+    self->shown = self->accepted;
     snprintf(self->scheme, sizeof(self->scheme), "%s", given.scheme);
     pthread_mutex_unlock(self->mutex);
     int rc = zoo_add_auth(self->handle, given.scheme, given.secret, (int)given.size, on_introduced,
@@ -510,8 +516,10 @@ int zkl_connection_check(const zkl_client_options *options) {
     return zkl_way_check(options);
 }
 
-int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
+static int open_handle(zkl_connection *self, const char *addresses, int32_t timeout_ms,
+                       const clientid_t *session) {
     const zkl_way_call call = { .addresses = addresses,
+                                .session = session,
                                 .watcher = on_session,
                                 .timeout_ms = timeout_ms,
                                 .context = self,
@@ -519,12 +527,18 @@ int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t tim
     ZKL_TRY(zkl_way_prepare(&self->way));
     zkl_failures_forget(addresses);
     self->accepted = 0;
-    self->introduced = self->listener.next_credential == NULL;
+    self->introduced = self->listener.next_credential == NULL || self->listener.is_anonymous;
     keep_addresses(self, addresses);
     ZKL_WITH_MUTEX(self->mutex); /* the handle's first events wait until it is known */
     self->abandoned = false;
     self->why = NULL;
-    return zkl_way_open(&self->way, &call, &self->handle);
+    ZKL_TRY(zkl_way_open(&self->way, &call, &self->handle));
+    self->is_renewing = false;
+    return ZKL_OK;
+}
+
+int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
+    return open_handle(self, addresses, timeout_ms, NULL);
 }
 
 static void ignore(void *arg, const zkl_reply *reply) {
@@ -579,15 +593,40 @@ static void answer_forgotten(zkl_connection *self) {
     }
 }
 
-void zkl_connection_close(zkl_connection *self) {
+static void close_handle(zkl_connection *self, bool is_renewing) {
     pthread_mutex_lock(self->mutex);
     zhandle_t *handle = self->handle;
     self->handle = NULL;
+    self->is_renewing = is_renewing;
+    if (is_renewing && !self->abandoned) {
+        self->listener.session(self->listener.arg,
+                               &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
+    }
     pthread_mutex_unlock(self->mutex);
     if (handle != NULL) {
         zkl_way_close(&self->way, handle);
         answer_forgotten(self);
     }
+}
+
+void zkl_connection_close(zkl_connection *self) {
+    close_handle(self, false);
+}
+
+/* zookeeper_close ends the session, if it is connected. So it is sent to an address that nobody can
+ * connect to. */
+int zkl_connection_renew(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
+    zhandle_t *handle = self->handle;
+    if (handle != NULL) {
+        self->session = *zoo_client_id(handle);
+        (void)zkl_way_set_servers(&self->way, handle, "255.255.255.255:1");
+        if (zoo_state(handle) == ZOO_CONNECTED_STATE) {
+            return ZKL_NO_MEMORY;
+        }
+        close_handle(self, true);
+    }
+    self->listener.is_anonymous = false;
+    return open_handle(self, addresses, timeout_ms, &self->session);
 }
 
 void zkl_connection_free(zkl_connection *self) {

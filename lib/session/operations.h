@@ -82,6 +82,7 @@ typedef struct zkl_listener {
     void (*session)(void *arg, const zkl_session_news *news);
     void (*watch_fired)(void *arg, uint64_t watch_id, zkl_watch_event event);
     void (*answered)(void *arg); /* a request is over */
+    bool is_anonymous;           /* next_credential has none, until zkl_connection_renew */
     /* Who the client is; NULL: nobody in particular. Gives one credential after the other, which
      * must live until the next call; false: there is no more. Without the mutex. */
     bool (*next_credential)(void *arg, size_t index, zkl_credential *credential);

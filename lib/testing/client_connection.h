@@ -114,6 +114,11 @@ void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeo
 /* As zoo_set_servers does: a connection to a server that is not among them, made or tried, is
  * closed, and nobody is told. Whether it was. */
 bool zkl_client_set_servers(zkl_connection *self, const char *addresses);
+/* Leaves the connection, for another one of the same session, and forgets what it was given, what
+ * it watched, and what it knew of the servers. False: it is at an end. */
+bool zkl_client_leave(zkl_connection *self, const char *addresses);
+/* After that, without the mutex: requests under way are lost. */
+void zkl_client_connect_again(zkl_connection *self);
 void zkl_client_send(zkl_connection *self, zkl_call *call);
 /* Gives the servers the next credential; without one requests begin. */
 void zkl_client_introduce(zkl_connection *self);

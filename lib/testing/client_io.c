@@ -167,7 +167,7 @@ static void begin_requests(zkl_connection *self) {
 }
 
 static void ask_for_credential(zkl_connection *self) {
-    if (self->listener.next_credential == NULL) {
+    if (self->listener.next_credential == NULL || self->listener.is_anonymous) {
         begin_requests(self);
     } else {
         set_timer(self);
@@ -177,7 +177,8 @@ static void ask_for_credential(zkl_connection *self) {
 
 void zkl_client_introduce(zkl_connection *self) {
     zkl_credential given = ZKL_CREDENTIAL_INIT;
-    bool is_asked = self->state == ZKL_CLIENT_CONNECTED && !self->introduced;
+    bool is_asked = self->state == ZKL_CLIENT_CONNECTED && !self->introduced &&
+                    count_credentials(self) == self->accepted;
     if (!is_asked) {
         return;
     }
@@ -468,6 +469,24 @@ void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeo
     self->out_of_step = false;
     self->retry_us = zkl_world_now_us();
     set_timer(self);
+}
+
+bool zkl_client_leave(zkl_connection *self, const char *addresses) {
+    if (self->state == ZKL_CLIENT_CLOSED || self->state == ZKL_CLIENT_EXPIRED) {
+        return false;
+    }
+    hang_up(self);
+    self->state = ZKL_CLIENT_WAITING;
+    self->listener.is_anonymous = false;
+    forget_credentials(self);
+    zkl_client_watches_clear(&self->watches);
+    self->last_zxid = 0;
+    take_servers(self, addresses);
+    return true;
+}
+
+void zkl_client_connect_again(zkl_connection *self) {
+    lose_connection(self);
 }
 
 bool zkl_client_set_servers(zkl_connection *self, const char *addresses) {

@@ -233,6 +233,21 @@ int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t tim
     return ZKL_OK;
 }
 
+int zkl_connection_renew(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
+    (void)timeout_ms; /* as before */
+    if (!zkl_machine_opens()) {
+        return ZKL_SYSTEM;
+    }
+    pthread_mutex_lock(self->mutex);
+    bool leaves = zkl_client_leave(self, addresses);
+    zkl_client_tell_if_closed(self);
+    pthread_mutex_unlock(self->mutex);
+    if (leaves) {
+        zkl_client_connect_again(self);
+    }
+    return ZKL_OK;
+}
+
 bool zkl_connection_introduce(zkl_connection *self) {
     zkl_client_introduce(self);
     return true;

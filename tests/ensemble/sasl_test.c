@@ -124,6 +124,19 @@ static void session_survives_its_server(void) {
     ASSERT_STATUS(zkl_client_close(client, PATIENCE_MS), ZKL_OK);
 }
 
+static void session_that_shows_other_credentials_logs_in_again(void) {
+    zkl_client_options options = good_options();
+    zkl_client *client = NULL;
+    ASSERT_STATUS(zkl_client_open(servers_hosts(), &options, &client), ZKL_OK);
+    zkl_lock *lock = hold(client);
+    for (int i = 0; i < 5; i++) {
+        ASSERT_STATUS(zkl_client_set_credentials(client, NULL, 0), ZKL_OK);
+        WAIT_UNTIL(zkl_lock_verify(lock, PATIENCE_MS) == ZKL_OK);
+    }
+    zkl_lock_close(lock);
+    ASSERT_STATUS(zkl_client_close(client, PATIENCE_MS), ZKL_OK);
+}
+
 static void change_passwords(const char *from, const char *to) {
     char command[COMMAND_SIZE];
     snprintf(command, sizeof command, "sed -i 's/%s/%s/' '%s/jaas.conf'", from, to,
@@ -160,6 +173,7 @@ int main(int argc, char **argv) {
         TEST_CASE(password_file_that_is_missing_is_named),
         TEST_CASE(client_without_a_login_is_told),
         TEST_CASE(session_survives_its_server),
+        TEST_CASE(session_that_shows_other_credentials_logs_in_again),
         TEST_CASE(login_that_is_refused_later_is_told),
     };
     if (getenv("ZKLOCK_KEYS") == NULL) {

@@ -6,6 +6,7 @@
 #include "support/scene.h"
 #include "support/servers.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <zklock/administration.h>
@@ -681,6 +682,62 @@ static void client_that_may_only_create_feigns_a_release(void) {
 
 /* ---- From open to closed --------------------------------------------------------------------- */
 
+/* ---- Other credentials ----------------------------------------------------------------------- */
+
+static void show_credentials(zkl_client *client, char *const secrets[], int count) {
+    zkl_credential credentials[2] = { ZKL_CREDENTIAL_INIT, ZKL_CREDENTIAL_INIT };
+    for (int i = 0; i < count; i++) {
+        credentials[i].secret = secrets[i];
+        credentials[i].size = strlen(secrets[i]);
+    }
+    ASSERT_STATUS(zkl_client_set_credentials(client, credentials, count), ZKL_OK);
+}
+
+static int try_lock(zkl_client *client, const char *resource) {
+    zkl_lock *lock = lock_open(client, resource);
+    int status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL);
+    zkl_lock_close(lock);
+    return status;
+}
+
+/* The lock root is the user's: whoever is the owner alone may do nothing there. */
+static void sessions_take_other_credentials_and_keep_locks_and_places(void) {
+    struct stage stage;
+    struct waiter waiter;
+    char *secrets[] = { owner_secret, user_secret };
+    stage_begin(&stage, "rotation");
+    zkl_client *client = open_client(&stage, user_secret, ZKL_ACL_AUTHENTICATED, false);
+    zkl_client *colleague = open_client(&stage, user_secret, ZKL_ACL_AUTHENTICATED, false);
+    zkl_lock *lock = lock_open(client, "stock");
+    zkl_lock *waiting = lock_open(colleague, "stock");
+    int64_t session_id = client_information(client).session_id;
+    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
+    waiter_start(&waiter, waiting, ZKL_EXCLUSIVE, PATIENCE_MS);
+    for (int i = 0; i < 10; i++) {
+        show_credentials(client, secrets, 2);
+        show_credentials(colleague, secrets, 2);
+        (void)poll(NULL, 0, 20 * i); /* the first ones come while others are under way */
+        ASSERT_STATUS(zkl_lock_verify(lock, PATIENCE_MS), ZKL_OK);
+    }
+    ASSERT_STATUS(zkl_lock_release(lock, PATIENCE_MS), ZKL_OK);
+    ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
+    show_credentials(client, secrets, 1);
+    WAIT_UNTIL(try_lock(client, "sales") == ZKL_NO_PERMISSION);
+    show_credentials(client, &secrets[1], 1);
+    WAIT_UNTIL(try_lock(client, "sales") == ZKL_OK);
+    ASSERT_NUMBER(client_information(client).session_id, session_id);
+    ASSERT_NUMBER(client_information(client).sessions_expired, 0);
+    ASSERT_NUMBER(client_information(colleague).sessions_expired, 0);
+    zkl_lock_close(waiting);
+    zkl_lock_close(lock);
+    client_close(colleague);
+    client_close(client);
+    raw_delete(stage.scene.raw, stage.sales);
+    raw_delete(stage.scene.raw, stage.stock);
+    raw_delete(stage.scene.raw, stage.root);
+    stage_end(&stage);
+}
+
 static void make_open(const struct stage *stage, const char *path) {
     ASSERT_NUMBER(zoo_create(stage->scene.raw, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0),
                   ZOK);
@@ -732,6 +789,7 @@ int main(int argc, char **argv) {
         TEST_CASE(used_up_resource_needs_create_and_delete_at_the_lock_root),
         TEST_CASE(protected_node_is_set_by_nobody_of_the_same_credential),
         TEST_CASE(client_that_may_only_create_feigns_a_release),
+        TEST_CASE(sessions_take_other_credentials_and_keep_locks_and_places),
         TEST_CASE(stranger_is_refused_whatever_it_asks_and_the_holder_notices_nothing),
         TEST_CASE(open_parents_are_closed_by_public_functions_while_they_are_empty),
         TEST_CASE(client_without_a_credential_is_told_so_where_one_is_required),

@@ -334,6 +334,20 @@ static void other_servers_take_the_session_over(void) {
     let_go(&held);
 }
 
+static void other_credentials_take_the_session_along(void) {
+    struct held held;
+    zkl_client_options options = good_options();
+    zkl_credential credential = ZKL_CREDENTIAL_INIT;
+    credential.secret = "tls:t";
+    credential.size = strlen("tls:t");
+    hold(&held, secure_hosts(), &options);
+    for (int i = 0; i < 5; i++) {
+        ASSERT_STATUS(zkl_client_set_credentials(held.client, &credential, i % 2), ZKL_OK);
+        expect_held_still(&held);
+    }
+    let_go(&held);
+}
+
 /* The new list leads to the same servers, by a name that is not in their certificate. */
 static void other_hosts_have_other_names(void) {
     struct held held;
@@ -374,6 +388,7 @@ int main(int argc, char **argv) {
         TEST_CASE(silent_server_alone_holds_nobody_up),
         TEST_CASE(files_that_go_are_missed_by_nobody),
         TEST_CASE(other_servers_take_the_session_over),
+        TEST_CASE(other_credentials_take_the_session_along),
         TEST_CASE(other_hosts_have_other_names),
         TEST_CASE(tls_and_sasl_at_once_are_refused),
     };

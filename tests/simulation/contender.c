@@ -279,11 +279,25 @@ static void rename_servers(const contender *self, const plan_turn *turn) {
     }
 }
 
+/* All, or the last, to which the nodes are open in each case. */
+static void show_credentials(const contender *self, const plan_turn *turn) {
+    int32_t first = turn->rest_ms % 2 == 0 ? 0 : PLAN_CREDENTIALS - 1;
+    trace_call(self->number, "set_credentials");
+    int status = zkl_client_set_credentials(self->client, &plan_credentials[first],
+                                            PLAN_CREDENTIALS - first);
+    if (status != ZKL_OK && status != ZKL_CLOSED && status != ZKL_NO_MEMORY) {
+        zkl_testing_fail("set_credentials was told: %s", zkl_strerror(status));
+    }
+}
+
 /* False: the client is closed, and there will be no more turns. */
 static bool take_turn(contender *self, const plan_turn *turn) {
     sleep_ms(turn->rest_ms);
     if (self->run->renames) {
         rename_servers(self, turn);
+    }
+    if (self->run->rotates) {
+        show_credentials(self, turn);
     }
     self->turn = turn;
     self->is_asked_to_leave = false;

@@ -46,9 +46,10 @@ static bool was_turned_away(unsigned contender, const plan_turn *turn) {
         1U << PLAN_THROTTLE | 1U << PLAN_ALLOCATION | 1U << PLAN_REPLACE_CONNECTION;
     bool comes_later =
         oracle_stopped_us_of(contender) > 0 && asker_plan_has(oracle.plan, PLAN_REPLACE_CONNECTION);
-    return turn->timeout_ms == 0 && (oracle.plan->strange_ppm > 0 || oracle.plan->renames ||
-                                     nodes_session_moved_since(one->asked_us) || comes_later ||
-                                     oracle_went_wrong_meanwhile(one, kinds));
+    return turn->timeout_ms == 0 &&
+           (oracle.plan->strange_ppm > 0 || oracle.plan->renames || oracle.plan->rotates ||
+            nodes_session_moved_since(one->asked_us) || comes_later ||
+            oracle_went_wrong_meanwhile(one, kinds));
 }
 
 static bool is_of_request(const record *one, const node_record *node) {

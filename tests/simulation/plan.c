@@ -470,6 +470,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     plan->refuses_digests = !plan->closed && one_in(8);
     plan->some_are_open = one_in(4);
     draw_moves(plan);
+    plan->rotates = !plan->refuses_digests && one_in(8);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -478,7 +479,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
 
 static bool loses_nothing(const run_plan *plan) {
     return plan->lost_before_ppm + plan->lost_after_ppm + plan->slow_ppm + plan->strange_ppm == 0 &&
-           plan->first_sequence_to_end < 0;
+           plan->first_sequence_to_end < 0 && !plan->rotates;
 }
 
 static bool nobody_dies(const run_plan *plan) {
@@ -771,14 +772,15 @@ static void print_election(const run_plan *plan, FILE *file) {
     }
 }
 
+const zkl_credential plan_credentials[] = {
+    { sizeof(zkl_credential), "digest", "others:secret", sizeof("others:secret") - 1 },
+    { sizeof(zkl_credential), "digest", "stock:secret", sizeof("stock:secret") - 1 },
+};
+
 void plan_introduce(const run_plan *plan, zkl_client_options *options) {
-    static const zkl_credential credentials[] = {
-        { sizeof(credentials[0]), "digest", "others:secret", sizeof("others:secret") - 1 },
-        { sizeof(credentials[0]), "digest", "stock:secret", sizeof("stock:secret") - 1 },
-    };
     if (plan->closed) {
-        options->credentials = credentials;
-        options->credential_count = sizeof(credentials) / sizeof(credentials[0]);
+        options->credentials = plan_credentials;
+        options->credential_count = PLAN_CREDENTIALS;
         options->node_acl = ZKL_ACL_AUTHENTICATED;
         options->parent_acl = ZKL_ACL_AUTHENTICATED;
     }
@@ -800,6 +802,9 @@ void plan_print(const run_plan *plan, FILE *file) {
     }
     if (plan->renames) {
         fprintf(file, ", with new lists of hosts");
+    }
+    if (plan->rotates) {
+        fprintf(file, ", with new credentials");
     }
     if (plan->withheld != 0) {
         fprintf(file, ", rights %u to the lock root withheld%s", plan->withheld,

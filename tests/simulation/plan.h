@@ -200,6 +200,7 @@ typedef struct run_plan {
     bool refuses_digests; /* the servers know no digest, and so no node is protected */
     bool some_are_open;   /* every other client protects nothing */
     bool renames;         /* contenders give their clients lists of hosts */
+    bool rotates;         /* ... and credentials */
 } run_plan;
 
 /** Draws a plan. Ends the simulated world that there may be. */
@@ -218,6 +219,9 @@ void plan_queue_path(const run_plan *plan, size_t number, char path[PLAN_QUEUE_P
 /** The most permits of a contender's semaphore, or 1. */
 unsigned plan_most_permits(const run_plan *plan);
 
+/** Of clients of servers that are closed to strangers: the last one is needed. */
+enum { PLAN_CREDENTIALS = 2 };
+extern const zkl_credential plan_credentials[PLAN_CREDENTIALS];
 /** Who its clients are, and the ACLs of what they make. */
 void plan_introduce(const run_plan *plan, zkl_client_options *options);
 

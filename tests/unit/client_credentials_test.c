@@ -307,6 +307,113 @@ TEST(callback_is_asked_anew_for_each_session) {
     end();
 }
 
+/* ---- Other credentials ----------------------------------------------------------------------- */
+
+static int show(zkl_client *client, const char *secret) {
+    zkl_credential credential = digest(secret);
+    return zkl_client_set_credentials(client, &credential, 1);
+}
+
+static void keep_status(void *arg, int status, const zkl_grant *grant) {
+    (void)grant;
+    *(int *)arg = status;
+}
+
+static void until_shown(void) {
+    zkl_world_sleep_us((int64_t)SESSION_MS / 2 * US_PER_MS);
+}
+
+/* The first node is one's own, the second one stands before it. */
+TEST(other_credentials_take_the_session_its_lock_and_its_place_along) {
+    begin();
+    zkl_client *client = open_client("stock:secret");
+    zkl_client *colleague = open_client("stock:secret");
+    zkl_lock *lock = open_lock(client);
+    zkl_lock *waiting = open_lock(colleague);
+    const zkl_credential both[] = { digest("sales:secret"), digest("stock:secret") };
+    int status = ZKL_PENDING;
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_OK);
+    EXPECT_INT(
+        zkl_lock_acquire_async(waiting, ZKL_EXCLUSIVE, ENOUGH_MS, NULL, keep_status, &status),
+        ZKL_OK);
+    until_shown();
+    int64_t sessions[] = { zkl_ensemble_session_at(ensemble, 0),
+                           zkl_ensemble_session_at(ensemble, 1) };
+    EXPECT_INT(zkl_client_set_credentials(client, both, 2), ZKL_OK);
+    EXPECT_INT(zkl_client_set_credentials(colleague, both, 2), ZKL_OK);
+    until_shown();
+    EXPECT_INT(zkl_lock_verify(lock, ENOUGH_MS), ZKL_OK);
+    EXPECT_INT(status, ZKL_PENDING);
+    EXPECT_INT(zkl_lock_release(lock, ENOUGH_MS), ZKL_OK);
+    until_shown();
+    EXPECT_INT(status, ZKL_OK);
+    EXPECT(sessions[0] == zkl_ensemble_session_at(ensemble, 0));
+    EXPECT(sessions[1] == zkl_ensemble_session_at(ensemble, 1));
+    zkl_lock_close(waiting);
+    zkl_lock_close(lock);
+    close_client(colleague);
+    close_client(client);
+    end();
+}
+
+TEST(credentials_that_are_shown_no_longer_give_no_rights) {
+    begin();
+    zkl_client *client = open_client("stock:secret");
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    EXPECT_INT(show(client, "sales:secret"), ZKL_OK);
+    EXPECT_INT(show(client, "third:secret"), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_NO_PERMISSION);
+    EXPECT_INT(zkl_client_set_credentials(client, NULL, 0), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_NO_PERMISSION);
+    EXPECT_INT(show(client, "stock:secret"), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    EXPECT(zkl_ensemble_expire(ensemble, zkl_ensemble_session_at(ensemble, 0)));
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    close_client(client);
+    end();
+}
+
+TEST(wrong_credentials_leave_those_that_are_shown) {
+    begin();
+    secret_store vault = { .secret = "stock:secret" };
+    zkl_client_options options = options_of(NULL, 0);
+    options.credential_callback = give;
+    options.credential_arg = &vault;
+    zkl_client *asked = open_with(&options);
+    zkl_client *client = open_client("stock:secret");
+    zkl_credential nothing = digest("");
+    nothing.scheme = "";
+    EXPECT_REFUSED(zkl_client_set_credentials(NULL, NULL, 0), "client");
+    EXPECT_REFUSED(zkl_client_set_credentials(client, &nothing, 1), "must not be empty");
+    EXPECT_REFUSED(zkl_client_set_credentials(client, NULL, 1), "credentials");
+    EXPECT_REFUSED(show(asked, "sales:secret"), "credential_callback");
+    vault.secret = "sales:secret";
+    EXPECT_INT(zkl_client_set_credentials(asked, NULL, 0), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    EXPECT_INT(try_lock(asked), ZKL_NO_PERMISSION);
+    close_client(client);
+    close_client(asked);
+    end();
+}
+
+TEST(credential_that_is_refused_later_ends_the_client) {
+    begin();
+    zkl_client *client = open_client("stock:secret");
+    zkl_credential credential = digest("stock:secret");
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    credential.scheme = "kerberos";
+    EXPECT_INT(zkl_client_set_credentials(client, &credential, 1), ZKL_OK);
+    zkl_world_sleep_us((int64_t)4 * SESSION_MS * US_PER_MS);
+    EXPECT_INT(try_lock(client), ZKL_AUTH_FAILED);
+    EXPECT_INT(zkl_client_close(client, 0), ZKL_PENDING); /* its nodes go with the session */
+    end();
+}
+
 /* ---- The simulated servers ---------------------------------------------------------------------
  */
 

@@ -154,6 +154,24 @@ TEST(nobody_but_its_session_may_set_a_protected_node) {
     end();
 }
 
+TEST(session_that_is_given_other_credentials_keeps_its_own) {
+    begin();
+    zkl_client *holder = open_closed();
+    zkl_client *colleague = open_closed();
+    const zkl_credential credential = credential_of("digest", "stock:secret");
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_lock *lock = hold_with(holder, NULL, &grant);
+    EXPECT_INT(zkl_client_set_credentials(holder, &credential, 1), ZKL_OK);
+    sleep_ms(SESSION_MS);
+    EXPECT_INT(set_data(colleague, grant.node), ZKL_NO_PERMISSION);
+    EXPECT_INT(set_data(holder, grant.node), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(lock, ENOUGH_MS), ZKL_OK);
+    zkl_lock_close(lock);
+    close_client(colleague);
+    close_client(holder);
+    end();
+}
+
 TEST(all_contenders_wait_for_protected_nodes_and_get_the_lock) {
     begin();
     zkl_client_options options = default_options();
