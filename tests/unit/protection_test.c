@@ -76,7 +76,8 @@ static zkl_lock *hold_with(zkl_client *client, const zkl_lock_options *options, 
 }
 
 static bool is_protected(const char *path) {
-    return zkl_node_name_is_protected(strrchr(path, '/') + 1);
+    const char *slash = strrchr(path, '/'); /* NULL: there is no node */
+    return slash != NULL && zkl_node_name_is_protected(slash + 1);
 }
 
 static const char *acl_of(const char *path) {
