@@ -480,6 +480,7 @@ static void release_on_a_stopped_server_moves_in_time_and_passes_the_lock_on(voi
     assert_came_in_time(&mover, now_ms());
     ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
     server_resume(mover.server);
+    WAIT_UNTIL(scene_queue(&mover.scene) == 1);
     STAYS(scene_queue(&mover.scene) == 1, QUIET_MS);
     ASSERT_STATUS(zkl_lock_check(mover.other, NULL), ZKL_OK);
     mover_end(&mover);
@@ -494,6 +495,7 @@ static void acquire_on_a_stopped_server_moves_in_time_and_leaves_one_node(void) 
     ASSERT_STATUS(zkl_lock_acquire(mover.lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
     assert_came_in_time(&mover, now_ms());
     server_resume(mover.server);
+    WAIT_UNTIL(scene_queue(&mover.scene) == 1); /* we may ask the server that has to catch up */
     STAYS(scene_queue(&mover.scene) == 1, QUIET_MS);
     ASSERT_STATUS(zkl_lock_check(mover.lock, NULL), ZKL_OK);
     mover_end(&mover);
