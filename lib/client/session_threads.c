@@ -68,14 +68,15 @@ static void on_session_news(void *arg, const zkl_session_news *news);
 
 static void on_caught_up(void *arg, const zkl_reply *reply) {
     zkl_client_session *self = arg;
+    const zkl_session_news news = self->lagging;
     if (self->may_lag && zkl_is_committed(reply)) {
         self->may_lag = false;
-        on_session_news(self, &self->lagging);
+        on_session_news(self, &news);
     }
 }
 
 /* Nothing else is asked of the server before it has committed a write. Where that cannot be sent,
- * the next one is tried. */
+ * it is tried again, or another server is. */
 static void catch_up(zkl_client_session *self, const zkl_session_news *news) {
     self->lagging = *news;
     (void)zkl_liveness_write_nothing(&self->session.liveness, 0, on_caught_up, self, NULL);
@@ -87,6 +88,8 @@ static void on_session_news(void *arg, const zkl_session_news *news) {
     if (begins_unprotected(self, news)) {
         return;
     }
+    self->may_lag = self->may_lag || news->renewed;
+    self->lagging.state = ZKL_SESSION_STATE_CONNECTING;
     if (news->state == ZKL_SESSION_STATE_CONNECTED && self->may_lag) {
         catch_up(self, news);
         return;
@@ -294,6 +297,9 @@ static void introduce(zkl_client_session *self) {
 static void try_others(zkl_client_session *self) {
     bool is_at_stake = self->session.established;
     self->waits++;
+    if (self->may_lag && self->lagging.state == ZKL_SESSION_STATE_CONNECTED) {
+        catch_up(self, &self->lagging);
+    }
     pthread_mutex_unlock(&self->client->mutex);
     if (is_at_stake || zkl_connection_hangs(self->connection)) {
         leave_silent_server(self);
@@ -379,7 +385,6 @@ static void change_credentials(zkl_client_session *self) {
     if (self->is_over) {
         return;
     }
-    self->may_lag = true;
     self->awaits_credential = false;
     self->is_introduced = true;
     pthread_mutex_unlock(&self->client->mutex);

@@ -15,6 +15,7 @@
 #include "session/access_list.h"
 #include "session/addresses.h"
 #include "session/failures.h"
+#include "session/multi_call.h"
 #include "session/return_codes.h"
 #include "session/way.h"
 #include "telemetry/log.h"
@@ -26,17 +27,9 @@ typedef struct pending {
     zkl_operation_kind kind;
     zkl_reply_callback *done;
     void *arg;
-    struct multi *multi; /* NULL: it is no transaction */
+    zkl_multi_call *multi; /* NULL: it is no transaction */
     struct pending *prev, *next;
 } pending;
-
-/* What libzookeeper writes into until it has called the completion. */
-typedef struct multi {
-    size_t count;
-    zoo_op_result_t *results; /* within the same memory, as are the next, and the paths made */
-    zoo_op_t *prepared;
-    zkl_multi_result *told;
-} multi;
 
 struct zkl_connection {
     zkl_operations operations; /* first: the table's functions get a pointer to it */
@@ -158,73 +151,20 @@ static void on_done(int rc, const void *data) {
 /* ---- Transactions -------------------------------------------------------- */
 
 static void on_transacted(int rc, const void *data) {
-    const multi *all = ((const pending *)data)->multi;
-    for (size_t i = 0; i < all->count; i++) {
-        all->told[i] =
-            (zkl_multi_result){ .status = all->results[i].err, .path = all->results[i].value };
-    }
-    zkl_reply reply = zkl_reply_of_results(rc, all->told, all->count);
+    zkl_reply reply = zkl_multi_call_reply(((const pending *)data)->multi, rc);
     answer(data, &reply);
-}
-
-/* A create makes its path, or that and ten or eleven characters of a number; others need none. */
-static size_t room_for_made(const zkl_multi_operation *operation) {
-    enum { NUMBER_SIZE = 12 };
-    return strlen(operation->path) + NUMBER_SIZE;
-}
-
-static multi *make_multi(const zkl_multi_operation *operations, size_t count) {
-    size_t size = sizeof(multi) +
-                  count * (sizeof(zoo_op_result_t) + sizeof(zoo_op_t) + sizeof(zkl_multi_result));
-    for (size_t i = 0; i < count; i++) {
-        size += room_for_made(&operations[i]);
-    }
-    multi *all = calloc(1, size);
-    if (all != NULL) {
-        all->count = count;
-        all->results = (zoo_op_result_t *)(all + 1);
-        all->prepared = (zoo_op_t *)(all->results + count);
-        all->told = (zkl_multi_result *)(all->prepared + count);
-    }
-    return all;
-}
-
-static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation,
-                    const struct ACL_vector *acl, char *room) {
-    const char *data = operation->size > 0 ? operation->data : "";
-    switch (operation->kind) {
-    case ZKL_MULTI_CHECK:
-        zoo_check_op_init(prepared, operation->path, operation->version);
-        break;
-    case ZKL_MULTI_SET:
-        zoo_set_op_init(prepared, operation->path, data, (int)operation->size, operation->version,
-                        NULL);
-        break;
-    case ZKL_MULTI_REMOVE:
-        zoo_delete_op_init(prepared, operation->path, operation->version);
-        break;
-    default:
-        zoo_create_op_init(prepared, operation->path, data, (int)operation->size, acl,
-                           (int)operation->kind, room, (int)room_for_made(operation));
-        break;
-    }
 }
 
 /* What it asks for has been written into the request when it returns. */
 static int call_multi(pending *request, const zkl_operation *operation) {
-    multi *all = make_multi(operation->all, operation->count);
     zkl_access_list access;
-    const struct ACL_vector *acl = zkl_access_list_read(operation->acl, &access);
+    zkl_multi_call *all =
+        zkl_multi_call_make(operation, zkl_access_list_read(operation->acl, &access));
     request->multi = all;
     if (all == NULL) {
         return ZSYSTEMERROR;
     }
-    char *room = (char *)(all->told + operation->count);
-    for (size_t i = 0; i < operation->count; i++) {
-        prepare(&all->prepared[i], &operation->all[i], acl, room);
-        room += room_for_made(&operation->all[i]);
-    }
-    return zoo_amulti(request->self->handle, (int)operation->count, all->prepared, all->results,
+    return zoo_amulti(request->self->handle, (int)all->count, all->prepared, all->results,
                       on_transacted, request);
 }
 
@@ -599,8 +539,9 @@ static void close_handle(zkl_connection *self, bool is_renewing) {
     self->handle = NULL;
     self->is_renewing = is_renewing;
     if (is_renewing && !self->abandoned) {
-        self->listener.session(self->listener.arg,
-                               &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
+        self->listener.session(
+            self->listener.arg,
+            &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING, .renewed = true });
     }
     pthread_mutex_unlock(self->mutex);
     if (handle != NULL) {

@@ -72,7 +72,7 @@ bool zkl_protection_next(zkl_protection *self, zkl_operations *operations, size_
 }
 
 bool zkl_protection_drop(zkl_protection *self) {
-    bool was_given = self->given;
+    bool was_given = self->given && self->given_as != SIZE_MAX;
     self->wanted = self->wanted && !was_given;
     self->given = false;
     return was_given;

@@ -16,4 +16,5 @@ typedef struct zkl_session_news {
     int64_t session_id; /* CONNECTED */
     int32_t timeout_ms; /* CONNECTED: as negotiated */
     bool unsupported;   /* CONNECTED: the servers are not Apache ZooKeeper */
+    bool renewed;       /* CONNECTING, on another handle, which may find a server that lags */
 } zkl_session_news;

@@ -29,6 +29,7 @@ typedef struct zkl_client_request {
     int32_t xid;
     zkl_call *unsent; /* NULL: it was sent */
     bool answered;    /* the answer is on its way to `done` */
+    bool forgotten;   /* with the handle that it was sent by: it counts as lost */
     uint64_t watch_id;
     zkl_watch_kind watch_kind; /* that it removes */
     bool parent;               /* its node may exist already */

@@ -144,7 +144,11 @@ static void deliver(void *arg, zkl_message *message) {
     pthread_mutex_lock(self->mutex);
     switch (item->kind) {
     case ZKL_DELIVERY_REPLY:
-        finish(self, item->request, item->answer, item->lost);
+        if (item->request->forgotten) {
+            finish(self, item->request, NULL, ZKL_OUTCOME_UNKNOWN);
+        } else {
+            finish(self, item->request, item->answer, item->lost);
+        }
         break;
     case ZKL_DELIVERY_WATCH:
         deliver_watch(self, item);

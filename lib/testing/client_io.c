@@ -482,6 +482,9 @@ bool zkl_client_leave(zkl_connection *self, const char *addresses) {
     zkl_client_watches_clear(&self->watches);
     self->last_zxid = 0;
     take_servers(self, addresses);
+    for (zkl_client_request *request = self->pending; request != NULL; request = request->next) {
+        request->forgotten = true;
+    }
     return true;
 }
 

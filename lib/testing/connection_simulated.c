@@ -233,14 +233,26 @@ int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t tim
     return ZKL_OK;
 }
 
+/* Who asked for other servers may be stopped before it tells, until there is another connection. */
+static void let_others_run(zkl_connection *self) {
+    if (zkl_world_chance(HALF_PER_MILLION)) {
+        zkl_world_wait_on(self, zkl_world_now_us() + STOPPED_US);
+    }
+}
+
 int zkl_connection_renew(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
     (void)timeout_ms; /* as before */
     if (!zkl_machine_opens()) {
         return ZKL_SYSTEM;
     }
+    let_others_run(self);
     pthread_mutex_lock(self->mutex);
     bool leaves = zkl_client_leave(self, addresses);
-    zkl_client_tell_if_closed(self);
+    if (leaves && !self->abandoned) {
+        self->listener.session(
+            self->listener.arg,
+            &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING, .renewed = true });
+    }
     pthread_mutex_unlock(self->mutex);
     if (leaves) {
         zkl_client_connect_again(self);
@@ -251,13 +263,6 @@ int zkl_connection_renew(zkl_connection *self, const char *addresses, int32_t ti
 bool zkl_connection_introduce(zkl_connection *self) {
     zkl_client_introduce(self);
     return true;
-}
-
-/* Who asked for other servers may be stopped before it tells, until there is another connection. */
-static void let_others_run(zkl_connection *self) {
-    if (zkl_world_chance(HALF_PER_MILLION)) {
-        zkl_world_wait_on(self, zkl_world_now_us() + STOPPED_US);
-    }
 }
 
 bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {

@@ -410,6 +410,9 @@ TEST(credential_that_is_refused_later_ends_the_client) {
     EXPECT_INT(zkl_client_set_credentials(client, &credential, 1), ZKL_OK);
     zkl_world_sleep_us((int64_t)4 * SESSION_MS * US_PER_MS);
     EXPECT_INT(try_lock(client), ZKL_AUTH_FAILED);
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(client, &information), ZKL_OK);
+    EXPECT_INT(information.sessions_expired, 0);
     EXPECT_INT(zkl_client_close(client, 0), ZKL_PENDING); /* its nodes go with the session */
     end();
 }

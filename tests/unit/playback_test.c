@@ -361,7 +361,9 @@ static const char *text_without_requests(void) {
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
     zkl_recorder_add_news(bench.recorder, 1, 0,
-                          &(zkl_session_news){ ZKL_SESSION_STATE_CONNECTED, 0x1f, 10000, false });
+                          &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTED,
+                                               .session_id = 0x1f,
+                                               .timeout_ms = 10000 });
     const char *text = bench_text(&bench);
     bench_close(&bench);
     return text;
