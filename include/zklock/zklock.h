@@ -150,6 +150,8 @@ extern "C" {
 #define ZKL_SECRET_MAX 4096
 /** Largest max_waiting. */
 #define ZKL_WAITING_MAX 1000000
+/** Largest local_hand_offs. */
+#define ZKL_LOCAL_HAND_OFFS_MAX 1000000
 
 /** Most operations of a transaction (zkl_transaction_begin), and longest path of one in bytes. */
 #define ZKL_TRANSACTION_OPERATIONS_MAX 1000
@@ -766,6 +768,7 @@ typedef struct zkl_lock_event {
     int64_t token;        /* of the grant that it is about */
     const char *resource; /* which it is about, as the application named it; "" for all of a set.
                              Valid until the handle is closed */
+    int64_t local_number; /* as in zkl_grant */
 } zkl_lock_event;
 
 /**
@@ -878,12 +881,52 @@ typedef struct zkl_lock_options {
      *  anyway. */
     int32_t revocable;
     int32_t reserved; /* 0 */
+    /**
+     * 0, and retain_ms 0: each acquire makes a node of its own. Otherwise handles of one client
+     * with the same resource and the same values of local_hand_offs, local_hand_off_ms, retain_ms,
+     * fail_on_session_expiry, node_acl and parent_acl share one place in the queue for each mode:
+     * the client keeps the node, and lends it to one of them after the other (readers: together).
+     * A grant that passes from handle to handle asks nothing of the servers.
+     *
+     * This departs from strict FIFO. Once the client has heard that somebody else waits, it passes
+     * the lock on at most local_hand_offs times more (at most ZKL_LOCAL_HAND_OFFS_MAX); then its
+     * place goes to the tail. So somebody of another client is overtaken, for each place of such a
+     * client before it, by at most local_hand_offs grants, and by those that began while the news
+     * was on its way.
+     *
+     * THE FENCING TOKEN OF SUCH A GRANT IS A PAIR: token and local_number of zkl_grant, compared in
+     * this order. All these handles have the same token: a store that compares it alone lets a
+     * stalled thread write after its own successor. It needs two columns (docs/guarantees.md).
+     *
+     * What else is different: a release returns at once, whatever its timeout. The lock is not
+     * passed on before a transaction of its holder is answered; if the reply is lost, the node is
+     * given up. Downgrades and upgrades return ZKL_INVALID_ARGUMENT. A try returns ZKL_BUSY, without
+     * asking the servers, while another of these handles holds the lock or waits. zkl_lock_acquire
+     * for reading with max_hold_ms makes a node of its own. The option `owner` is not stored in the
+     * node, and zkl_deadlocks_find finds no circle through it. Not for permits, nor with
+     * max_waiting or note, nor for sets and striped locks: ZKL_INVALID_ARGUMENT.
+     *
+     * Rule: docs/internals/lending.md.
+     */
+    int32_t local_hand_offs;
+    /** Of several handles that wait for one place, those with a higher value come first; among
+     *  equals the first to come. */
+    int32_t local_priority;
+    /** 0: no limit. Otherwise the lock is not passed on any more when this time has passed since
+     *  somebody else may have begun to wait. It does not interrupt a holder. */
+    int64_t local_hand_off_ms;
+    /** 0: the node is deleted when no handle holds the lock or waits for it. Otherwise it stays for
+     *  this long, as long as nobody else comes, and the next acquire asks nothing of the servers.
+     *  Somebody of another client who comes ends this at once; a try of zklock that finds such a
+     *  node is ZKL_BUSY, but the next one is not. Only for a client with lease_tick_ms, whose lease
+     *  goes on while the node stays (two small writes in each third of the session timeout). */
+    int64_t retain_ms;
 } zkl_lock_options;
 
 #define ZKL_LOCK_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, 0, 0, NULL, NULL, NULL,   \
-            0, 0                                                                                   \
+            0, 0, 0, 0, 0, 0                                                                       \
     }
 
 /** What an acquire obtained. Plain data: copy it freely. */
@@ -898,13 +941,15 @@ typedef struct zkl_grant {
     int32_t stripe; /* of a striped lock (striped_lock.h); else 0 */
     int64_t waited_ms;
     char node[ZKL_NODE_PATH_SIZE]; /* full path of the lock's node; of a set: the first one's */
+    /** The second half of the token of a handle with local_hand_offs or retain_ms: of two
+     *  conflicting grants with the same token, the later one has the greater number. From 1; 0 for
+     *  all other locks, whose token is one number. */
+    int64_t local_number;
 } zkl_grant;
 
 #define ZKL_GRANT_INIT                                                                             \
     {                                                                                              \
-        sizeof(zkl_grant), 0, ZKL_EXCLUSIVE, 0, 0, {                                               \
-            0                                                                                      \
-        }                                                                                          \
+        sizeof(zkl_grant), 0, ZKL_EXCLUSIVE, 0, 0, { 0 }, 0                                        \
     }
 
 /**
@@ -1079,10 +1124,11 @@ typedef struct zkl_lock_information {
     int64_t position; /* ACQUIRING: how many requests were before it in the queue (of a set: in
                          the longest queue) when it last listed, in its way or not; there may be
                          fewer now. -1: not known yet, or it does not wait */
+    int64_t local_number; /* as in zkl_grant */
 } zkl_lock_information;
 
 #define ZKL_LOCK_INFORMATION_INIT                                                                  \
-    { sizeof(zkl_lock_information), ZKL_STATE_IDLE, 0, ZKL_EXCLUSIVE, 0, 0, 0, 0, 0, -1 }
+    { sizeof(zkl_lock_information), ZKL_STATE_IDLE, 0, ZKL_EXCLUSIVE, 0, 0, 0, 0, 0, -1, 0 }
 
 /**
  * Describes a handle, without I/O. Does not block; may be called from a callback.

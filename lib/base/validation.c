@@ -16,10 +16,10 @@ enum { PORT_MAX = 65535 };
                    #type " ends in padding: fill it with a reserved field")
 HAS_NO_TAIL(zkl_client_options, reserved);
 HAS_NO_TAIL(zkl_client_information, lock_root);
-HAS_NO_TAIL(zkl_lock_options, reserved);
+HAS_NO_TAIL(zkl_lock_options, retain_ms);
 HAS_NO_TAIL(zkl_credential, size);
-HAS_NO_TAIL(zkl_lock_information, position);
-HAS_NO_TAIL(zkl_grant, node);
+HAS_NO_TAIL(zkl_lock_information, local_number);
+HAS_NO_TAIL(zkl_grant, local_number);
 HAS_NO_TAIL(zkl_transaction_result, failed_status);
 
 /* ---- Text -------------------------------------------------------------- */

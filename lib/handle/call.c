@@ -109,6 +109,7 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
 static zkl_grant grant_of(const zkl_lock_granted *granted) {
     zkl_grant grant = ZKL_GRANT_INIT;
     grant.token = granted->token;
+    grant.local_number = granted->local_number;
     grant.mode = granted->mode;
     grant.waited_ms = granted->waited_ms;
     snprintf(grant.node, sizeof(grant.node), "%s", granted->node);

@@ -13,8 +13,10 @@ static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
     if (zkl_lock_is_of_other(lock, call->owner)) {
         return ZKL_NOT_OWNER;
     }
-    if (lock->is_set) {
-        return zkl_refuse("lock", NULL, "is a set: the modes of its resources stay");
+    if (lock->is_set || lock->loan != NULL) {
+        return zkl_refuse("lock", NULL,
+                          lock->is_set ? "is a set: the modes of its resources stay"
+                                       : "is lent by its client: its mode stays");
     }
     if (lock->change.call != NULL || (from == ZKL_READ && zkl_lock_is_downgrading(lock))) {
         return ZKL_HANDLE_IN_USE;

@@ -56,6 +56,7 @@ bool zkl_lock_has_ended(const zkl_lock *lock) {
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_lock_granted *granted) {
     const zkl_request_runner *runner = lock->members[0].runner;
     granted->token = lock->grant.token;
+    granted->local_number = lock->grant.local_number;
     granted->mode = lock->grant.mode;
     granted->waited_ms = lock->grant.waited_ms;
     if (granted->node != NULL && runner != NULL && runner->request.own.node[0] != '\0') {

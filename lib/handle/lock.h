@@ -48,6 +48,7 @@ typedef struct lock_grant {
     uint32_t holds;
     zkl_mode mode;
     int64_t token;
+    int64_t local_number; /* of a node that is lent; else 0 */
     int64_t granted_ms;
     int64_t waited_ms;
     int lost_reason;
@@ -93,6 +94,10 @@ struct zkl_lock {
     zkl_transaction *commits;       /* under way */
     struct zkl_lock_search *search; /* of a layer; NULL: none */
     zkl_close_listener close_listener;
+    struct zkl_lender *lender; /* NULL: it always makes a node of its own */
+    struct zkl_loan *loan;     /* in which it takes part; NULL: none */
+    bool is_lent_to;           /* it holds it, and does not only wait */
+    zkl_lock *loan_prev, *loan_next;
     size_t count;
     lock_member members[];
 };
@@ -118,6 +123,7 @@ bool zkl_lock_has_ended(const zkl_lock *lock);
 /** What a call obtained. */
 typedef struct zkl_lock_granted {
     int64_t token;
+    int64_t local_number;
     int64_t waited_ms;
     zkl_mode mode;
     char *node; /* room for its path, which is 0 bytes until it is known; NULL: not asked for */
@@ -139,6 +145,10 @@ int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms);
  *  requests of the handle. As zkl_request_runner_start. */
 int zkl_lock_start_request(const lock_member *member, zkl_session *session,
                            zkl_run_options *options, zkl_request_runner **runner);
+/** For a lender: what the request tells that a handle has in common with others. */
+void zkl_lock_take_news(zkl_lock *lock, zkl_request_news news, int status);
+/** The same: the acquire that waits has failed, without any request to blame. */
+void zkl_lock_fail(zkl_lock *lock, int status);
 /** The acquire that was granted returns: the lock is held from now on. */
 void zkl_lock_begin_hold(zkl_lock *lock);
 /** Cancels the acquire that waits, if there is one. */

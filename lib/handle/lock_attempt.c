@@ -7,6 +7,7 @@
 
 #include "base/error_message.h"
 #include "handle/call.h"
+#include "handle/lender.h"
 #include "handle/lock_events.h"
 #include "handle/lock_search.h"
 #include "session/explanation.h"
@@ -55,6 +56,7 @@ static zkl_lock_event make_event(zkl_lock *lock, zkl_lock_state state, const loc
                              .lock = lock,
                              .state = state,
                              .token = lock->grant.token,
+                             .local_number = lock->grant.local_number,
                              .resource = about != NULL ? about->resource : "" };
 }
 
@@ -74,7 +76,7 @@ static void tell_wishes(const lock_member *member) {
     if (member->runner->holder_watch.is_revoke_requested) {
         tell(member, ZKL_STATE_REVOKE_REQUESTED);
     }
-    if (member->runner->holder_watch.is_contended) {
+    if (member->runner->holder_watch.is_contended && member->lock->options.tell_contended != 0) {
         tell(member, ZKL_STATE_CONTENDED);
     }
 }
@@ -166,10 +168,22 @@ static void on_news(void *arg, zkl_request_news news, int status) {
     case ZKL_REQUEST_CONTENDED:
         tell(member, ZKL_STATE_CONTENDED);
         break;
+    case ZKL_REQUEST_ALONE: /* what is lent, and so not told to a handle */
+    case ZKL_REQUEST_NEWCOMER:
+        break;
     case ZKL_REQUEST_ENDED:
         on_ended(member);
         break;
     }
+}
+
+void zkl_lock_take_news(zkl_lock *lock, zkl_request_news news, int status) {
+    on_news(&lock->members[0], news, status);
+}
+
+void zkl_lock_fail(zkl_lock *lock, int status) {
+    feed(lock, &lock->members[0],
+         &(zkl_set_event){ .kind = ZKL_SET_EVENT_MEMBER_FAILED, .status = status });
 }
 
 /* ---- An attempt --------------------------------------------------------------------------- */
@@ -187,14 +201,15 @@ static size_t watched_bytes(const zkl_lock *lock) {
 int zkl_lock_start_request(const lock_member *member, zkl_session *session,
                            zkl_run_options *options, zkl_request_runner **runner) {
     const zkl_lock *lock = member->lock;
+    bool is_lent = options->request->lent; /* it changes hands without a write, so it names nobody */
     options->resource = member->resource;
     options->parent_path = member->path;
-    options->tells_contended = lock->options.tell_contended != 0;
+    options->tells_contended = lock->options.tell_contended != 0 || is_lent;
     options->revocable = lock->options.revocable != 0;
-    options->owner_id = lock->id;
-    options->thread = lock->grant.owner.thread;
+    options->owner_id = is_lent ? 0 : lock->id;
+    options->thread = is_lent ? 0 : lock->grant.owner.thread;
     options->process = lock->open.process;
-    options->owner_name = lock->options.owner;
+    options->owner_name = is_lent ? NULL : lock->options.owner;
     options->texts = lock->texts;
     options->note = lock->options.note;
     options->node_acl = lock->options.node_acl;
@@ -237,9 +252,14 @@ static int start(zkl_lock *lock, int64_t timeout_ms, size_t *begun) {
     return ZKL_OK;
 }
 
+static int borrow(zkl_lock *lock) {
+    ZKL_TRY(zkl_lock_events_prepare(lock));
+    return zkl_lender_ask(lock);
+}
+
 static int make_requests(zkl_lock *lock, int64_t timeout_ms) {
     size_t begun = 0;
-    int status = start(lock, timeout_ms, &begun);
+    int status = zkl_lender_serves(lock) ? borrow(lock) : start(lock, timeout_ms, &begun);
     if (status != ZKL_OK) {
         zkl_lock_note_not_begun(lock, begun, status);
         feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_CALLED_OFF, .status = status });
@@ -248,6 +268,10 @@ static int make_requests(zkl_lock *lock, int64_t timeout_ms) {
 }
 
 void zkl_lock_leave_queues(zkl_lock *lock) {
+    if (lock->loan != NULL) {
+        zkl_loan_leave(lock);
+        return;
+    }
     for (size_t i = 0; i < lock->count; i++) {
         if (lock->members[i].runner != NULL) {
             zkl_request_runner_leave(lock->members[i].runner, ZKL_CANCELLED);
@@ -367,6 +391,7 @@ int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms) {
     attempt->set = zkl_set_begin((unsigned)lock->count, timeout_ms == 0,
                                  lock->options.fail_on_session_expiry != 0);
     attempt->recorded = 0;
+    lock->grant.local_number = 0;
     keep_reason(&lock->members[0], (zkl_explanation){ "" });
     return make_requests(lock, timeout_ms);
 }
@@ -406,7 +431,9 @@ static void note_grant(zkl_lock *lock) {
     grant->mode = lock->is_set ? ZKL_AS_OPENED : first->request.options.mode;
     grant->token = first->request.own.zxid;
     grant->granted_ms = first->sender.granted_ms;
-    grant->waited_ms = first->sender.granted_ms - first->sender.options.began_ms;
+    grant->waited_ms = first->sender.granted_ms - (lock->loan != NULL
+                                                       ? lock->attempt.began_ms
+                                                       : first->sender.options.began_ms);
     tell_grant(lock);
 }
 

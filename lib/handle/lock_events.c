@@ -60,8 +60,10 @@ static const zkl_lock_callback_kind kind = { .collect = collect, .tell = tell };
 static zkl_lock_message *of_same_grant(zkl_lock_callback *callback, const zkl_lock_event *event) {
     zkl_lock_message *message = (zkl_lock_message *)callback;
     bool waits = callback != NULL && callback->posted;
-    return waits && message->is_of_connection && message->event.token == event->token ? message
-                                                                                      : NULL;
+    return waits && message->is_of_connection && message->event.token == event->token &&
+                   message->event.local_number == event->local_number
+               ? message
+               : NULL;
 }
 
 /* While a callback takes its time, a connection that comes and goes leaves at most two messages of

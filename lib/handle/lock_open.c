@@ -9,11 +9,31 @@
 #include "base/threads.h"
 #include "base/validation.h"
 #include "handle/call.h"
+#include "handle/lender.h"
 #include "telemetry/metrics.h"
 
 /* ---- Input -------------------------------------------------------------------------------- */
 
+/* A node that is lent is one for all, so it cannot be what single handles want. */
+static int check_lending(const zkl_lock_options *options) {
+    ZKL_TRY(zkl_validate_range("local_hand_offs", options->local_hand_offs, 0,
+                               ZKL_LOCAL_HAND_OFFS_MAX));
+    ZKL_TRY(zkl_validate_range("local_hand_off_ms", options->local_hand_off_ms, 0, INT64_MAX));
+    ZKL_TRY(zkl_validate_range("retain_ms", options->retain_ms, 0, INT64_MAX));
+    bool is_lent = options->local_hand_offs > 0 || options->retain_ms > 0;
+    if (is_lent && (options->permits != 0 || options->max_waiting != 0 || options->note != NULL)) {
+        return zkl_refuse("option", "local_hand_offs or retain_ms",
+                          "does not go with permits, max_waiting or note");
+    }
+    if (!is_lent && (options->local_hand_off_ms != 0 || options->local_priority != 0)) {
+        return zkl_refuse("option", "local_hand_off_ms or local_priority",
+                          "needs local_hand_offs or retain_ms");
+    }
+    return ZKL_OK;
+}
+
 static int check_options(const zkl_lock_options *options) {
+    ZKL_TRY(check_lending(options));
     ZKL_TRY(zkl_validate_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1));
     ZKL_TRY(zkl_validate_range("reentrant", options->reentrant, 0, 1));
     ZKL_TRY(zkl_validate_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX));
@@ -127,6 +147,7 @@ static int attach(zkl_lock *lock, const char *resource_class) {
     if (lock->options.state_callback != NULL) {
         ZKL_TRY(zkl_client_need_callbacks(client));
     }
+    ZKL_TRY(zkl_lender_find(lock));
     lock->metrics =
         zkl_metrics_class(client->metrics, resource_class != NULL ? resource_class : "");
     lock->id = ++client->last_lock_id;
@@ -180,6 +201,9 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
     zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
     ZKL_TRY(read_options(client, given, &options, result));
     ZKL_TRY(zkl_validate_resource(resource));
+    if (options.retain_ms != 0 && client->options.lease_tick_ms == 0) {
+        return zkl_refuse("option", "retain_ms", "needs a client with lease_tick_ms");
+    }
     member.resource = resource;
     member.permits = options.permits;
     return make_lock(client, &member, 1, false, &options, result);
@@ -194,6 +218,9 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, 
     if (options.permits != 0 || options.max_waiting != 0) {
         return zkl_refuse("option", "permits or max_waiting",
                           "is not for a set: each member has its permits");
+    }
+    if (options.local_hand_offs != 0 || options.retain_ms != 0) {
+        return zkl_refuse("option", "local_hand_offs or retain_ms", "is not for a set");
     }
     ZKL_TRY(read_members(given_members, count, members));
     return make_lock(client, members, count, true, &options, result);
@@ -217,6 +244,7 @@ void zkl_lock_close(zkl_lock *lock) {
     DL_DELETE(client->close_listeners, &lock->close_listener);
     zkl_shared_pool_drop(lock->texts); /* its requests may keep them */
     lock->texts = NULL;
+    zkl_lender_drop(lock->lender);
     pthread_mutex_unlock(&client->mutex);
     zkl_handle_close(&lock->open);
     free_lock(lock);

@@ -15,6 +15,7 @@
 #include "base/threads.h"
 #include "base/validation.h"
 #include "handle/call.h"
+#include "handle/lender.h"
 #include "recipe/node_name.h"
 #include "session/explanation.h"
 #include "session/guarded_write.h"
@@ -22,7 +23,9 @@
 struct zkl_transaction {
     zkl_handle open; /* first; not of a verification */
     zkl_lock *lock;
-    int64_t token; /* of the grant under which it was begun */
+    int64_t token; /* of the grant under which it was begun, as is the next */
+    int64_t local_number;
+    zkl_loan *loan; /* which lends the lock no further before the write is decided; NULL: none */
     bool verifies; /* it is that of zkl_lock_verify, and has nothing but guards */
     /* First the guards, each of which checks a node of the lock. After the commit the paths of the
      * others are those that creates made, without the chroot. */
@@ -161,6 +164,7 @@ static int make_transaction(zkl_lock *lock, zkl_transaction **result) {
     }
     transaction->lock = lock;
     transaction->token = lock->grant.token;
+    transaction->local_number = lock->grant.local_number;
     transaction->count = transaction->guards = lock->count;
     transaction->bytes = (lock->count - 1) * GUARD_BYTES;
     for (size_t i = 0; i < lock->count; i++) {
@@ -201,10 +205,15 @@ void zkl_transaction_free(zkl_transaction *transaction) {
 
 /* ---- The beginning of a write ---------------------------------------------------- */
 
+static bool is_of_same_grant(const zkl_transaction *transaction) {
+    const lock_grant *grant = &transaction->lock->grant;
+    return transaction->token == grant->token && transaction->local_number == grant->local_number;
+}
+
 /* A transaction keeps the nodes of the grant that it was begun under: an upgrade begins another. */
 static void find_nodes(zkl_transaction *transaction) {
     const zkl_lock *lock = transaction->lock;
-    if (transaction->verifies || transaction->token == lock->grant.token) {
+    if (transaction->verifies || is_of_same_grant(transaction)) {
         for (size_t i = 0; i < transaction->guards; i++) {
             zkl_request_runner_node_path(lock->members[i].runner, transaction->nodes[i]);
         }
@@ -234,6 +243,7 @@ static void start_write(zkl_lock_call *call) {
                                               .ended = on_ended,
                                               .arg = transaction };
     find_nodes(transaction);
+    transaction->loan = transaction->verifies ? NULL : zkl_loan_begin_write(call->lock);
     DL_APPEND(call->lock->commits, transaction);
     zkl_guarded_write_start(&transaction->write, call->lock->members[0].runner->session);
 }
@@ -256,6 +266,21 @@ static zkl_lock_call *detach(zkl_transaction *transaction, int status) {
     transaction->call = NULL;
     transaction->status = status;
     return call;
+}
+
+static void tell_loan(zkl_transaction *transaction, bool is_lost) {
+    zkl_loan *loan = transaction->loan;
+    transaction->loan = NULL;
+    zkl_loan_end_write(loan, is_lost);
+}
+
+/* It is not to be sent any more. False: it has been. */
+static bool withdraw(zkl_transaction *transaction) {
+    bool is_withdrawn = zkl_guarded_write_withdraw(&transaction->write);
+    if (is_withdrawn) {
+        tell_loan(transaction, false);
+    }
+    return is_withdrawn;
 }
 
 static void end_write(zkl_transaction *transaction, int status) {
@@ -320,6 +345,8 @@ static void read_reply(zkl_transaction *transaction, const zkl_reply *reply) {
 
 static void on_ended(void *arg, const zkl_reply *reply) {
     zkl_transaction *transaction = arg;
+    tell_loan(transaction, reply->outcome == ZKL_OUTCOME_UNKNOWN ||
+                               reply->outcome == ZKL_OUTCOME_SESSION_OVER);
     if (transaction->call != NULL) {
         read_reply(transaction, reply);
     } else {
@@ -331,7 +358,7 @@ void zkl_commits_end(zkl_lock *lock, int status) {
     zkl_transaction *transaction = NULL;
     zkl_transaction *next = NULL;
     DL_FOREACH_SAFE(lock->commits, transaction, next) {
-        if (zkl_guarded_write_withdraw(&transaction->write)) {
+        if (withdraw(transaction)) {
             end_write(transaction, status);
         }
     }
@@ -352,7 +379,7 @@ static void explain(const zkl_lock_call *call, int status) {
  * handle is being closed. */
 static int end_wait(zkl_lock_call *call) {
     zkl_transaction *transaction = call->transaction;
-    if (transaction->call != NULL && zkl_guarded_write_withdraw(&transaction->write)) {
+    if (transaction->call != NULL && withdraw(transaction)) {
         (void)detach(transaction, call->lock->calls.closing ? ZKL_CANCELLED : ZKL_TIMEOUT);
     } else if (transaction->call != NULL) {
         (void)atomic_fetch_add(&transaction->keepers, 1);
@@ -408,7 +435,7 @@ static int begin(zkl_lock_call *call) {
         return zkl_refuse("transaction", "", "it was committed already");
     }
     ZKL_TRY(zkl_lock_check_held(call->lock));
-    if (transaction->token != call->lock->grant.token) {
+    if (!is_of_same_grant(transaction)) {
         return ZKL_LOST;
     }
     if (call->application.committed != NULL) {

@@ -5,6 +5,8 @@
 #define GUID_PREFIX "_c_"
 #define GUID_PREFIX_LENGTH (sizeof(GUID_PREFIX) - 1)
 #define GUID_LENGTH (ZKL_GUID_SIZE - 1)
+#define GUID_VARIANT_AT 19 /* the digit of a GUID that tells its variant: 8, 9, a or b */
+#define LENT_VARIANT 'c'
 #define SEQUENCE_LENGTH 10 /* of "%010d", but for the two longest negatives */
 #define PERMIT_MARKER "-permit-"
 #define READ_MARKER "-__READ__"
@@ -88,6 +90,13 @@ static unsigned permits_before(const char *text, size_t length) {
     return permits <= ZKL_PERMITS_MAX ? (unsigned)permits : 0;
 }
 
+/* Whether a name begins with "_c_<guid>-". */
+static bool begins_with_guid(const char *text) {
+    size_t length = GUID_PREFIX_LENGTH + GUID_LENGTH;
+    return strncmp(text, GUID_PREFIX, GUID_PREFIX_LENGTH) == 0 && strlen(text) > length &&
+           text[length] == '-';
+}
+
 /* If the kind is unknown, a dash cannot be told from a minus sign: then the last ten digits are the
  * sequence. */
 zkl_node_name zkl_node_name_parse(const char *text) {
@@ -99,6 +108,8 @@ zkl_node_name zkl_node_name_parse(const char *text) {
             name.permits = permits_before(text, length - digits);
             name.kind = name.permits > 0 ? ZKL_NODE_PERMIT : kind_before(text, length - digits);
             if (name.kind != ZKL_NODE_UNKNOWN) {
+                name.lent = begins_with_guid(text) &&
+                            text[GUID_PREFIX_LENGTH + GUID_VARIANT_AT] == LENT_VARIANT;
                 return name;
             }
             unknown = name.sequence >= 0 ? name : unknown;
@@ -138,6 +149,10 @@ void zkl_node_name_prefix(char *text, const char *guid, zkl_node_name name) {
     }
 }
 
+void zkl_guid_mark_lent(char *guid) {
+    guid[GUID_VARIANT_AT] = LENT_VARIANT;
+}
+
 /* Names of ours always fit: a prefix of ours and at most eleven characters. */
 void zkl_node_name_copy(char *to, const char *from) {
     size_t length = strlen(from);
@@ -160,13 +175,6 @@ bool zkl_node_name_is_stripe(const char *text) {
            memcmp(text, STRIPE_PREFIX, STRIPE_PREFIX_LENGTH) == 0 &&
            parse_digits(text + STRIPE_PREFIX_LENGTH, STRIPE_NAME_LENGTH - STRIPE_PREFIX_LENGTH) >=
                0;
-}
-
-/* Whether a name begins with "_c_<guid>-". */
-static bool begins_with_guid(const char *text) {
-    size_t length = GUID_PREFIX_LENGTH + GUID_LENGTH;
-    return strncmp(text, GUID_PREFIX, GUID_PREFIX_LENGTH) == 0 && strlen(text) > length &&
-           text[length] == '-';
 }
 
 bool zkl_node_name_has_guid(const char *text, const char *guid) {

@@ -18,6 +18,9 @@
  * A node whose data and ACL only the session that made it can set is marked as protected: the
  * version of its UUID is 8. (A UUID is where others have one, and they do not read it.)
  *
+ * A node that its client keeps and lends to its handles (lending.h) has the variant c in its UUID,
+ * which random ones, those of other libraries too, never have.
+ *
  * Kazoo's __lock__ and __rlock__ are seen as well (and do not see us). The server appends the
  * sequence as a signed "%010d", so that it goes on, negative, past 2^31.
  */
@@ -53,6 +56,7 @@ typedef struct zkl_node_name {
     zkl_node_kind kind;
     int32_t sequence;
     unsigned permits; /* PERMIT: how many the semaphore has; else 0 */
+    bool lent;        /* its client keeps it, and lends it to its handles */
 } zkl_node_name;
 
 /** Reads the name of a child of a resource. Any bytes are fine. */
@@ -67,6 +71,9 @@ zkl_node_name zkl_node_name_of(zkl_mode mode, unsigned permits);
  * the sequence. `text` has room for ZKL_NODE_NAME_SIZE bytes. name: of zkl_node_name_of.
  */
 void zkl_node_name_prefix(char *text, const char *guid, zkl_node_name name);
+
+/** Marks a GUID as that of a node which its client lends. */
+void zkl_guid_mark_lent(char *guid);
 
 /** Copies a name into room for ZKL_NODE_NAME_SIZE bytes; what is longer is cut, and no name of
  *  ours. */

@@ -120,12 +120,14 @@ static void judge_queue(zkl_request *request, const zkl_contenders_view *view, i
     }
 }
 
-/* Nothing was written yet. */
+/* Nothing was written yet. A node that is lent may be idle: its client learns of a try only by the
+ * try's own node, and gives it up for the next one. */
 static void judge_first_list(zkl_request *request, const zkl_contenders_view *view, int refusal,
                              const zkl_step *step) {
     if (refusal != ZKL_OK) {
         zkl_request_fail(request, step, refusal);
-    } else if (request->options.only_try && view->blocker != NULL) {
+    } else if (request->options.only_try && view->blocker != NULL &&
+               !zkl_node_name_parse(view->blocker).lent) {
         zkl_request_fail(request, step, ZKL_BUSY);
     } else {
         request->wait.way_was_free = true;

@@ -316,6 +316,15 @@ static void on_hold_limit(zkl_request *request, const zkl_step *step) {
     }
 }
 
+/* What is made in this session. */
+static void name_nodes(zkl_request *request) {
+    if (request->options.lent) {
+        zkl_guid_mark_lent(request->session.guid);
+    }
+    zkl_node_name_prefix(request->session.prefix, request->session.guid,
+                         zkl_request_place(request).own.name);
+}
+
 /* With the session all its nodes and watches are gone, and nothing is left to spare. */
 static void forget_session(zkl_request *request, const char *guid) {
     zkl_request_await_no_more(request, ZKL_ACTION_BACK_OFF);
@@ -334,7 +343,7 @@ static void forget_session(zkl_request *request, const char *guid) {
     request->session.settled = false;
     if (guid != NULL) {
         memcpy(request->session.guid, guid, ZKL_GUID_SIZE);
-        zkl_node_name_prefix(request->session.prefix, guid, zkl_request_place(request).own.name);
+        name_nodes(request);
     }
 }
 
@@ -368,7 +377,7 @@ static void give_up_waiting(zkl_request *request, const zkl_step *step, int stat
     }
 }
 
-static int verdict_at_deadline(const zkl_request *request) {
+int zkl_request_verdict_at_deadline(const zkl_request *request) {
     if (!request->session.connected) {
         return ZKL_DISCONNECTED;
     }
@@ -376,7 +385,7 @@ static int verdict_at_deadline(const zkl_request *request) {
 }
 
 static void on_timed_out(zkl_request *request, const zkl_step *step) {
-    give_up_waiting(request, step, verdict_at_deadline(request));
+    give_up_waiting(request, step, zkl_request_verdict_at_deadline(request));
 }
 
 static void on_cancelled(zkl_request *request, const zkl_step *step) {
@@ -434,8 +443,7 @@ static reaction *const reactions[] = {
 void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
                        const zkl_request_session *session) {
     *request = (zkl_request){ .options = *options, .session = *session };
-    zkl_node_name_prefix(request->session.prefix, session->guid,
-                         zkl_request_place(request).own.name);
+    name_nodes(request);
 }
 
 _Static_assert(ZKL_EVENT_WATCH_FIRED == ZKL_EVENT_BACKED_OFF + 1, "an operation after BACK_OFF");

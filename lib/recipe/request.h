@@ -23,5 +23,8 @@
 void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
                        const zkl_request_session *session);
 
+/** What a wait ends with if it ends now. */
+int zkl_request_verdict_at_deadline(const zkl_request *request);
+
 /** Takes one event and replaces what is in `actions` by what is now to be done, in order. */
 void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions);

@@ -62,11 +62,17 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
         self->is_contended = true;
         zkl_holder_watch_look_no_more(self);
         zkl_request_tell_owner(self->sender, ZKL_REQUEST_CONTENDED, ZKL_OK);
+    } else if (rear.listed && self->sender->request->options.lent) {
+        zkl_request_tell_owner(self->sender, ZKL_REQUEST_ALONE, ZKL_OK);
     }
 }
 
 static void on_fired(void *arg, zkl_watch_event event) {
+    const zkl_holder_watch *self = arg;
     (void)event;
+    if (self->sender->request->options.lent) {
+        zkl_request_tell_owner(self->sender, ZKL_REQUEST_NEWCOMER, ZKL_OK);
+    }
     zkl_holder_watch_look_behind(arg);
 }
 

@@ -211,6 +211,11 @@ void zkl_request_runner_check_hold(zkl_request_runner *runner) {
     }
 }
 
+/* What counts then, and is logged, is what becomes of those that it is lent to. */
+static bool is_lent(const zkl_request_runner *runner) {
+    return runner->request.options.lent;
+}
+
 static void tell_decided(zkl_request_runner *runner, int status) {
     zkl_timer_stop(&runner->limit);
     if (status == ZKL_OK) {
@@ -220,8 +225,10 @@ static void tell_decided(zkl_request_runner *runner, int status) {
         runner->sender.granted_ms = zkl_session_now_ms(runner->session);
         zkl_holder_watch_look_behind(&runner->holder_watch);
     }
-    zkl_explanation why = zkl_explain_verdict(&runner->sender, status);
-    zkl_telemetry_decided(zkl_request_facts_of(&runner->sender), status, why.text);
+    if (!is_lent(runner)) {
+        zkl_explanation why = zkl_explain_verdict(&runner->sender, status);
+        zkl_telemetry_decided(zkl_request_facts_of(&runner->sender), status, why.text);
+    }
     zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_DECIDED, status);
     zkl_watch_set_remove_left(&runner->watches);
 }
@@ -231,7 +238,9 @@ static void tell_lost(zkl_request_runner *runner, int status) {
     if (runner->request.stage != ZKL_STAGE_KEPT) {
         zkl_timer_stop(&runner->limit);
     }
-    zkl_telemetry_lost(zkl_request_facts_of(&runner->sender), status);
+    if (!is_lent(runner)) {
+        zkl_telemetry_lost(zkl_request_facts_of(&runner->sender), status);
+    }
     zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_LOST, status);
 }
 
@@ -385,7 +394,9 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
         return;
     }
     if (event->kind == ZKL_EVENT_RELEASED && runner->request.stage == ZKL_STAGE_HELD) {
-        zkl_telemetry_released(zkl_request_facts_of(&runner->sender));
+        if (!is_lent(runner)) {
+            zkl_telemetry_released(zkl_request_facts_of(&runner->sender));
+        }
         /* Before the node's deletion would fire its watch. */
         zkl_holder_watch_look_no_more(&runner->holder_watch);
     }
@@ -518,7 +529,9 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     *result = runner;
     zkl_session_set_timer(session, &runner->limit, options->timeout_ms);
     zkl_liveness_wake(&session->liveness);
-    zkl_telemetry_begun(zkl_request_facts_of(&runner->sender));
+    if (!is_lent(runner)) {
+        zkl_telemetry_begun(zkl_request_facts_of(&runner->sender));
+    }
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });
     return ZKL_OK;
 }

@@ -16,6 +16,10 @@ typedef enum zkl_request_news {
     /* A request waits behind what is held: once for each grant, where tells_contended asks for it.
      * It may be known at the grant, but never before it. */
     ZKL_REQUEST_CONTENDED,
+    /* Of a node that is lent: nobody waits behind it, and a watch tells when somebody comes; that
+     * watch has fired. */
+    ZKL_REQUEST_ALONE,
+    ZKL_REQUEST_NEWCOMER,
     ZKL_REQUEST_ENDED /* the node is gone and the runner is about to be freed */
 } zkl_request_news;
 

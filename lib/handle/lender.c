@@ -1,0 +1,515 @@
+#include "handle/lender.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include <utlist.h>
+
+#include "base/error_message.h"
+#include "client/client.h"
+#include "recipe/lending.h"
+#include "recipe/request.h"
+#include "session/explanation.h"
+
+enum { MODES = 3 };
+
+struct zkl_loan {
+    zkl_lender *lender;
+    zkl_mode mode;
+    zkl_lending lending;
+    zkl_session *session;
+    zkl_request_runner *runner; /* NULL when it has ended */
+    zkl_lock *waiters, *holders;
+    zkl_timer turn;
+    int64_t since_ms; /* others may want it */
+    int64_t idle_since_ms;
+    unsigned in_use; /* by functions that run */
+};
+
+struct zkl_lender {
+    zkl_client *client;
+    size_t references; /* of handles and loans */
+    unsigned hand_offs_max;
+    int64_t hand_off_ms, retain_ms;
+    zkl_loan *joined[MODES]; /* the loan of a mode that handles join; NULL: there is none */
+    UT_hash_handle hh;
+    char key[];
+};
+
+/* ---- Lenders -------------------------------------------------------------------------------- */
+
+static int find_or_make(zkl_client *client, const char *key, zkl_lender **result) {
+    size_t size = strlen(key) + 1;
+    HASH_FIND(hh, client->lenders, key, (unsigned)(size - 1), *result);
+    if (*result != NULL) {
+        return ZKL_OK;
+    }
+    zkl_lender *lender = calloc(1, sizeof(*lender) + size);
+    ZKL_TRY(zkl_made(lender));
+    memcpy(lender->key, key, size);
+    lender->client = client;
+    HASH_ADD(hh, client->lenders, key, (unsigned)(size - 1), lender);
+    if (lender->hh.tbl == NULL) { /* uthash's sign of being out of memory */
+        free(lender);
+        return ZKL_NO_MEMORY;
+    }
+    *result = lender;
+    return ZKL_OK;
+}
+
+static const char *or_empty(const char *text) {
+    return text != NULL ? text : "";
+}
+
+/* Handles that differ in what their node is, or in how it is lent, share none. */
+int zkl_lender_find(zkl_lock *lock) {
+    const zkl_lock_options *own = &lock->options;
+    if (own->local_hand_offs == 0 && own->retain_ms == 0) {
+        return ZKL_OK;
+    }
+    zkl_pool pool = { 0 };
+    const char *key = zkl_pool_print(
+        &pool, "%s\n%d\n%" PRId64 "\n%" PRId64 "\n%d\n%s\n%s", lock->members[0].path,
+        own->local_hand_offs, own->local_hand_off_ms, own->retain_ms, own->fail_on_session_expiry,
+        or_empty(own->node_acl), or_empty(own->parent_acl));
+    int status = key != NULL ? find_or_make(lock->client, key, &lock->lender) : ZKL_NO_MEMORY;
+    zkl_pool_free(&pool);
+    if (status == ZKL_OK) {
+        zkl_lender *lender = lock->lender;
+        lender->references++;
+        lender->hand_offs_max = (unsigned)own->local_hand_offs;
+        lender->hand_off_ms = own->local_hand_off_ms;
+        lender->retain_ms = own->retain_ms;
+    }
+    return status;
+}
+
+void zkl_lender_drop(zkl_lender *lender) {
+    if (lender != NULL && --lender->references == 0) {
+        HASH_DELETE(hh, lender->client->lenders, lender);
+        free(lender);
+    }
+}
+
+/* The limit of one reader would end the others' hold. */
+bool zkl_lender_serves(const zkl_lock *lock) {
+    return lock->lender != NULL &&
+           (lock->members[0].mode != ZKL_READ || lock->options.max_hold_ms == 0);
+}
+
+/* ---- Loans, and who takes part in them ------------------------------------------------------ */
+
+static int64_t now(const zkl_loan *loan) {
+    return zkl_session_now_ms(loan->session);
+}
+
+static zkl_loan **joined(const zkl_loan *loan) {
+    return &loan->lender->joined[loan->mode];
+}
+
+static void unlist(zkl_loan *loan) {
+    if (*joined(loan) == loan) {
+        *joined(loan) = NULL;
+    }
+}
+
+/* The last of what a function does with a loan. */
+static void let_go(zkl_loan *loan) {
+    loan->in_use--;
+    bool is_needed = loan->in_use > 0 || loan->runner != NULL || loan->waiters != NULL ||
+                     loan->holders != NULL || loan->lending.writes > 0;
+    if (!is_needed) {
+        unlist(loan);
+        zkl_timer_stop(&loan->turn);
+        zkl_lender_drop(loan->lender);
+        free(loan);
+    }
+}
+
+static void enter(zkl_loan *loan, zkl_lock *lock) {
+    zkl_lock *behind = loan->waiters;
+    while (behind != NULL && behind->options.local_priority >= lock->options.local_priority) {
+        behind = behind->loan_next;
+    }
+    DL_PREPEND_ELEM2(loan->waiters, behind, lock, loan_prev, loan_next); /* NULL: at the end */
+    lock->loan = loan;
+    lock->is_lent_to = false;
+    lock->attempt.session = loan->session;
+    lock->members[0].runner = loan->runner;
+}
+
+static void leave(zkl_lock *lock) {
+    zkl_loan *loan = lock->loan;
+    if (lock->is_lent_to) {
+        DL_DELETE2(loan->holders, lock, loan_prev, loan_next);
+    } else {
+        DL_DELETE2(loan->waiters, lock, loan_prev, loan_next);
+    }
+    lock->loan = NULL;
+    lock->members[0].runner = NULL;
+}
+
+/* What is counted and logged is what becomes of each handle. */
+static zkl_request_facts facts_of(const zkl_lock *lock) {
+    const zkl_request_runner *runner = lock->members[0].runner;
+    zkl_request_facts facts =
+        zkl_client_request_facts(lock->client, lock->metrics, lock->members[0].resource);
+    if (runner != NULL) {
+        facts = zkl_request_facts_of(&runner->sender);
+        facts.metrics = lock->metrics;
+    }
+    facts.record.waited_ms =
+        zkl_session_now_ms(&lock->client->sessions->session) - lock->attempt.began_ms;
+    return facts;
+}
+
+/* ---- What the machine wants ----------------------------------------------------------------- */
+
+static zkl_lending_action_kind feed(zkl_loan *loan, zkl_lending_event event);
+
+static void lend(zkl_loan *loan, const zkl_lending_action *action) {
+    for (unsigned i = 0; i < action->count; i++) {
+        zkl_lock *lock = loan->waiters;
+        DL_DELETE2(loan->waiters, lock, loan_prev, loan_next);
+        DL_APPEND2(loan->holders, lock, loan_prev, loan_next);
+        lock->is_lent_to = true;
+        lock->grant.local_number = action->number + i;
+        zkl_lock_take_news(lock, ZKL_REQUEST_DECIDED, ZKL_OK);
+        zkl_telemetry_decided(facts_of(lock), ZKL_OK, "");
+    }
+}
+
+/* With the end of the client their acquires have ended, and they leave by themselves. */
+static void move_waiters(zkl_loan *loan) {
+    while (loan->waiters != NULL && !loan->lender->client->closed) {
+        zkl_lock *lock = loan->waiters;
+        leave(lock);
+        (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_WENT });
+        int status = zkl_lender_ask(lock);
+        if (status != ZKL_OK) {
+            zkl_lock_fail(lock, status);
+            zkl_telemetry_decided(facts_of(lock), status, "");
+        }
+    }
+}
+
+static void give_up(zkl_loan *loan) {
+    unlist(loan);
+    if (loan->runner != NULL) {
+        zkl_request_runner_leave(loan->runner, ZKL_CANCELLED);
+    }
+    move_waiters(loan);
+}
+
+static void keep(zkl_loan *loan) {
+    if (loan->turn.timers == NULL) {
+        zkl_timers_set(loan->session->timers, &loan->turn,
+                       loan->idle_since_ms + loan->lender->retain_ms);
+    }
+}
+
+static void perform(zkl_loan *loan, const zkl_lending_action *action) {
+    switch (action->kind) {
+    case ZKL_LENDING_ACTION_LEND:
+        lend(loan, action);
+        break;
+    case ZKL_LENDING_ACTION_GIVE_UP:
+        give_up(loan);
+        break;
+    case ZKL_LENDING_ACTION_WAKE:
+        zkl_timers_set(loan->session->timers, &loan->turn, now(loan));
+        break;
+    case ZKL_LENDING_ACTION_KEEP:
+        keep(loan);
+        break;
+    default: /* BUSY: see come */
+        break;
+    }
+}
+
+/* As for a grant by event (zkl_request_on_watch_fired), and with a lease where one is kept. */
+static bool is_in_touch(const zkl_loan *loan) {
+    const zkl_liveness *liveness = &loan->session->liveness;
+    return loan->runner != NULL && loan->runner->request.stage == ZKL_STAGE_HELD &&
+           loan->session->connected && zkl_liveness_is_fresh(liveness) &&
+           (liveness->lease.tick_ms == 0 || liveness->lease_ample);
+}
+
+static zkl_lending_action_kind feed(zkl_loan *loan, zkl_lending_event event) {
+    zkl_lending_actions actions;
+    int64_t limit_ms = loan->lender->hand_off_ms;
+    event.in_touch = is_in_touch(loan);
+    event.late = limit_ms > 0 && now(loan) - loan->since_ms >= limit_ms;
+    zkl_lending_step(&loan->lending, &event, &actions);
+    if (actions.count == 0) {
+        return ZKL_LENDING_ACTION_WAKE;
+    }
+    perform(loan, &actions.list[0]);
+    return actions.list[0].kind;
+}
+
+static void on_turn(void *arg) {
+    zkl_loan *loan = arg;
+    int64_t retain_ms = loan->lender->retain_ms;
+    loan->in_use++;
+    zkl_liveness_check_lease(&loan->session->liveness);
+    if (loan->lending.stage == ZKL_LENDING_OVER) {
+        move_waiters(loan);
+    } else {
+        bool idle = loan->holders == NULL && now(loan) - loan->idle_since_ms >= retain_ms;
+        (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_TURN, .idle = idle });
+    }
+    let_go(loan);
+}
+
+/* ---- What the request tells ----------------------------------------------------------------- */
+
+static void tell(zkl_loan *loan, zkl_lending_event_kind kind) {
+    (void)feed(loan, (zkl_lending_event){ .kind = kind });
+}
+
+/* It has failed: none of them waits any more. */
+static void fail_all(zkl_loan *loan, int status) {
+    zkl_explanation why = zkl_explain_verdict(&loan->runner->sender, status);
+    while (loan->waiters != NULL) {
+        zkl_lock *lock = loan->waiters;
+        lock->members[0].runner = loan->runner;
+        zkl_lock_take_news(lock, ZKL_REQUEST_DECIDED, status);
+        zkl_telemetry_decided(facts_of(lock), status, why.text);
+        leave(lock);
+        tell(loan, ZKL_LENDING_EVENT_WENT);
+    }
+}
+
+/* A request that only tried is joined by others from now on. */
+static void on_decided(zkl_loan *loan, int status) {
+    if (status == ZKL_OK) {
+        loan->since_ms = loan->idle_since_ms = now(loan);
+        if (*joined(loan) == NULL) {
+            *joined(loan) = loan;
+        }
+        tell(loan, ZKL_LENDING_EVENT_GRANTED);
+    } else {
+        unlist(loan);
+        tell(loan, ZKL_LENDING_EVENT_ENDED);
+        fail_all(loan, status);
+    }
+}
+
+static void tell_holders(const zkl_loan *loan, zkl_request_news news, int status) {
+    for (zkl_lock *lock = loan->holders, *next; lock != NULL; lock = next) {
+        next = lock->loan_next;
+        if (news != ZKL_REQUEST_CONTENDED || lock->options.tell_contended != 0) {
+            zkl_lock_take_news(lock, news, status);
+        }
+    }
+}
+
+static void on_lost(zkl_loan *loan, int status) {
+    unlist(loan);
+    tell(loan, ZKL_LENDING_EVENT_ENDED);
+    for (const zkl_lock *lock = loan->holders; lock != NULL; lock = lock->loan_next) {
+        zkl_telemetry_lost(facts_of(lock), status);
+    }
+    tell_holders(loan, ZKL_REQUEST_LOST, status);
+}
+
+static void on_ended(zkl_loan *loan) {
+    unlist(loan);
+    if (loan->lending.stage != ZKL_LENDING_OVER) {
+        tell(loan, ZKL_LENDING_EVENT_ENDED);
+    }
+    tell_holders(loan, ZKL_REQUEST_ENDED, ZKL_OK);
+    for (zkl_lock *lock = loan->waiters; lock != NULL; lock = lock->loan_next) {
+        lock->members[0].runner = NULL;
+    }
+    loan->runner = NULL;
+}
+
+static void note_others(zkl_loan *loan, zkl_lending_event_kind kind) {
+    if (loan->lending.alone || kind == ZKL_LENDING_EVENT_ALONE) {
+        loan->since_ms = now(loan);
+    }
+    tell(loan, kind);
+}
+
+static void on_news(void *arg, zkl_request_news news, int status) {
+    zkl_loan *loan = arg;
+    loan->in_use++;
+    switch (news) {
+    case ZKL_REQUEST_DECIDED:
+        on_decided(loan, status);
+        break;
+    case ZKL_REQUEST_LOST:
+        on_lost(loan, status);
+        break;
+    case ZKL_REQUEST_ENDED:
+        on_ended(loan);
+        break;
+    case ZKL_REQUEST_ALONE:
+        note_others(loan, ZKL_LENDING_EVENT_ALONE);
+        break;
+    case ZKL_REQUEST_NEWCOMER:
+        note_others(loan, ZKL_LENDING_EVENT_NEWCOMER);
+        break;
+    case ZKL_REQUEST_CONTENDED:
+    case ZKL_REQUEST_REVOKED:
+        note_others(loan, ZKL_LENDING_EVENT_CALLED);
+        tell_holders(loan, news, status);
+        break;
+    case ZKL_REQUEST_DISCONNECTED:
+        tell(loan, ZKL_LENDING_EVENT_CUT);
+        tell_holders(loan, news, status);
+        break;
+    case ZKL_REQUEST_CONNECTED:
+    case ZKL_REQUEST_DOWNGRADED:
+        tell_holders(loan, news, status);
+        break;
+    }
+    let_go(loan);
+}
+
+/* ---- A new loan ----------------------------------------------------------------------------- */
+
+static int start(zkl_loan *loan, const zkl_lock *lock) {
+    bool only_try = lock->attempt.timeout_ms == 0;
+    const zkl_request_options request = {
+        .mode = loan->mode,
+        .only_try = only_try,
+        .lent = true,
+        .fail_on_session_expiry = lock->options.fail_on_session_expiry != 0
+    };
+    zkl_run_options options = {
+        .request = &request,
+        .began_ms = lock->attempt.began_ms,
+        .timeout_ms = only_try ? 0 : ZKL_FOREVER,
+        .owner = { .arg = loan, .on_news = on_news },
+    };
+    return zkl_lock_start_request(&lock->members[0], loan->session, &options, &loan->runner);
+}
+
+/* Others do not join the request of a try, which may be over at once. */
+static int begin_loan(zkl_lock *lock) {
+    zkl_lender *lender = lock->lender;
+    zkl_session *session = NULL;
+    ZKL_TRY(zkl_client_choose_session(
+        lock->client, zkl_request_runner_watched_bytes(lock->members[0].path, 0, true), &session));
+    zkl_loan *loan = calloc(1, sizeof(*loan));
+    ZKL_TRY(zkl_made(loan));
+    *loan = (zkl_loan){ .lender = lender,
+                        .mode = lock->members[0].mode,
+                        .session = session,
+                        .turn = { .fire = on_turn, .arg = loan },
+                        .in_use = 1 };
+    loan->lending =
+        zkl_lending_begin(loan->mode == ZKL_READ, lender->retain_ms > 0, lender->hand_offs_max);
+    lender->references++;
+    if (lock->attempt.timeout_ms != 0) {
+        *joined(loan) = loan;
+    }
+    enter(loan, lock);
+    tell(loan, ZKL_LENDING_EVENT_CAME);
+    int status = start(loan, lock);
+    if (status != ZKL_OK) {
+        leave(lock);
+    } else if (lock->loan == loan) {
+        lock->members[0].runner = loan->runner;
+    }
+    let_go(loan);
+    return status;
+}
+
+/* ---- For the calls -------------------------------------------------------------------------- */
+
+static void on_deadline(void *arg) {
+    zkl_lock *lock = arg;
+    const zkl_request_runner *runner = lock->members[0].runner;
+    if (runner != NULL) {
+        zkl_lock_take_news(lock, ZKL_REQUEST_DECIDED,
+                           zkl_request_verdict_at_deadline(&runner->request));
+    } else {
+        zkl_lock_fail(lock, ZKL_TIMEOUT);
+    }
+    zkl_loan_leave(lock);
+}
+
+/* A try is busy if another handle of the client holds the lock, or waits for it; as a reader it has
+ * a node of its own then, as readers may be in nobody's way. */
+static int come(zkl_loan *loan, zkl_lock *lock) {
+    bool only_try = lock->attempt.timeout_ms == 0;
+    int status = ZKL_OK;
+    loan->in_use++;
+    zkl_liveness_check_lease(&loan->session->liveness);
+    if (loan->lending.stage == ZKL_LENDING_OVER) { /* just now */
+        status = begin_loan(lock);
+    } else {
+        enter(loan, lock);
+        if (feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_CAME,
+                                            .only_try = only_try }) == ZKL_LENDING_ACTION_BUSY) {
+            bool has_own = loan->mode == ZKL_READ;
+            leave(lock);
+            if (!has_own) {
+                zkl_lock_fail(lock, ZKL_BUSY);
+                zkl_telemetry_decided(facts_of(lock), ZKL_BUSY, "");
+            }
+            status = has_own ? begin_loan(lock) : ZKL_OK;
+        }
+    }
+    let_go(loan);
+    return status;
+}
+
+int zkl_lender_ask(zkl_lock *lock) {
+    int64_t timeout_ms = lock->attempt.timeout_ms;
+    zkl_timer *timer = &lock->attempt.timer;
+    zkl_loan *loan = lock->lender->joined[lock->members[0].mode];
+    ZKL_TRY(loan != NULL ? come(loan, lock) : begin_loan(lock));
+    if (zkl_lock_waits(lock) && timeout_ms > 0 && timer->timers == NULL) {
+        *timer = (zkl_timer){ .fire = on_deadline, .arg = lock };
+        zkl_session_set_timer(lock->attempt.session, timer, timeout_ms);
+    }
+    return ZKL_OK;
+}
+
+/* What was lost stays, after the end of a lease, until all have left. */
+void zkl_loan_leave(zkl_lock *lock) {
+    zkl_loan *loan = lock->loan;
+    bool held = lock->is_lent_to;
+    loan->in_use++;
+    if (!held) {
+        zkl_telemetry_decided(facts_of(lock), lock->attempt.verdict, "");
+    } else if (loan->lending.stage == ZKL_LENDING_OURS) {
+        zkl_telemetry_released(facts_of(lock));
+    }
+    leave(lock);
+    if (held && loan->runner != NULL) {
+        zkl_timer_stop(&loan->runner->hold_limit); /* its own */
+    }
+    zkl_liveness_check_lease(&loan->session->liveness);
+    loan->idle_since_ms = now(loan);
+    tell(loan, held ? ZKL_LENDING_EVENT_RETURNED : ZKL_LENDING_EVENT_WENT);
+    if (loan->lending.stage == ZKL_LENDING_OVER && loan->holders == NULL && loan->runner != NULL) {
+        zkl_request_runner_leave(loan->runner, ZKL_CANCELLED);
+    }
+    let_go(loan);
+}
+
+zkl_loan *zkl_loan_begin_write(const zkl_lock *lock) {
+    if (lock->loan != NULL) {
+        tell(lock->loan, ZKL_LENDING_EVENT_WRITING);
+    }
+    return lock->loan;
+}
+
+void zkl_loan_end_write(zkl_loan *loan, bool is_lost) {
+    if (loan != NULL) {
+        loan->in_use++;
+        (void)feed(loan,
+                   (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_WRITTEN, .lost = is_lost });
+        let_go(loan);
+    }
+}

@@ -1,0 +1,160 @@
+#include "recipe/lending.h"
+
+zkl_lending zkl_lending_begin(bool reads, bool retains, unsigned hand_offs_max) {
+    return (zkl_lending){ .reads = reads, .retains = retains, .hand_offs_max = hand_offs_max };
+}
+
+static void add(zkl_lending_actions *actions, zkl_lending_action_kind kind) {
+    actions->list[actions->count++] = (zkl_lending_action){ .kind = kind };
+}
+
+/* ---- Lending -------------------------------------------------------------------------------- */
+
+/* Whether nobody else wants it, as far as can be known. */
+static bool is_wanted_by_nobody(const zkl_lending *self) {
+    return self->alone && !self->called;
+}
+
+/* Among readers a write does no harm to the next one. */
+static bool may_lend(const zkl_lending *self, const zkl_lending_event *event) {
+    bool is_settled = self->writes == 0 && !self->doubtful;
+    return self->stage == ZKL_LENDING_OURS && self->waiters > 0 && event->in_touch &&
+           (self->reads || (self->holders == 0 && is_settled));
+}
+
+static unsigned least(unsigned one, unsigned other) {
+    return one < other ? one : other;
+}
+
+/* The first time it is the grant of the request itself, for those who waited for it. */
+static unsigned count_lent(const zkl_lending *self, const zkl_lending_event *event) {
+    unsigned at_once = self->reads ? self->waiters : 1;
+    if (event->kind == ZKL_LENDING_EVENT_GRANTED) {
+        return least(at_once, self->waiters);
+    }
+    if (!may_lend(self, event)) {
+        return 0;
+    }
+    if (is_wanted_by_nobody(self)) {
+        return at_once;
+    }
+    return event->late ? 0 : least(at_once, self->hand_offs_max - self->handed_on);
+}
+
+static void lend(zkl_lending *self, const zkl_lending_event *event, unsigned count,
+                 zkl_lending_actions *actions) {
+    bool is_counted = event->kind != ZKL_LENDING_EVENT_GRANTED && !is_wanted_by_nobody(self);
+    add(actions, ZKL_LENDING_ACTION_LEND);
+    actions->list[0].count = count;
+    actions->list[0].number = self->number + 1;
+    self->number += count;
+    self->waiters -= count;
+    self->holders += count;
+    self->handed_on += is_counted ? count : 0;
+}
+
+/* ---- Giving up ------------------------------------------------------------------------------ */
+
+/* The answer that is on its way tells whether it can be lent. */
+static bool is_to_wait(const zkl_lending *self, const zkl_lending_event *event) {
+    bool awaits_list = !self->alone && !self->called;
+    return event->in_touch && !event->only_try && !self->doubtful &&
+           (self->writes > 0 || awaits_list);
+}
+
+/* Nobody holds it, and it was not lent. */
+static bool is_to_go(const zkl_lending *self, const zkl_lending_event *event) {
+    if (self->waiters > 0) {
+        return !is_to_wait(self, event);
+    }
+    return self->stage == ZKL_LENDING_ASKED || !self->retains || self->called || self->doubtful ||
+           event->idle;
+}
+
+static void give_up(zkl_lending *self, const zkl_lending_event *event,
+                    zkl_lending_actions *actions) {
+    if (event->kind >= ZKL_LENDING_EVENT_WRITTEN) {
+        add(actions, ZKL_LENDING_ACTION_WAKE);
+    } else {
+        add(actions, ZKL_LENDING_ACTION_GIVE_UP);
+        self->stage = ZKL_LENDING_OVER;
+    }
+}
+
+/* ---- Events --------------------------------------------------------------------------------- */
+
+static void note(zkl_lending *self, const zkl_lending_event *event) {
+    switch (event->kind) {
+    case ZKL_LENDING_EVENT_CAME:
+        self->waiters++;
+        break;
+    case ZKL_LENDING_EVENT_WENT:
+        self->waiters--;
+        break;
+    case ZKL_LENDING_EVENT_RETURNED:
+        self->holders--;
+        break;
+    case ZKL_LENDING_EVENT_WRITING:
+        self->writes++;
+        break;
+    case ZKL_LENDING_EVENT_WRITTEN:
+        self->writes--;
+        self->doubtful = self->doubtful || event->lost;
+        break;
+    case ZKL_LENDING_EVENT_GRANTED:
+        self->stage = ZKL_LENDING_OURS;
+        break;
+    case ZKL_LENDING_EVENT_ALONE:
+        self->alone = true;
+        self->handed_on = 0;
+        break;
+    case ZKL_LENDING_EVENT_NEWCOMER: /* to readers it may be one of them */
+        self->alone = false;
+        self->called = self->called || !self->reads || self->holders == 0;
+        break;
+    case ZKL_LENDING_EVENT_CALLED:
+        self->called = true;
+        break;
+    case ZKL_LENDING_EVENT_ENDED:
+        self->stage = ZKL_LENDING_OVER;
+        break;
+    default:
+        break;
+    }
+}
+
+static void advance(zkl_lending *self, const zkl_lending_event *event, unsigned count,
+                    zkl_lending_actions *actions) {
+    bool is_asked_for = self->stage == ZKL_LENDING_ASKED && self->waiters > 0;
+    if (count > 0) {
+        lend(self, event, count, actions);
+    } else if (self->holders == 0 && !is_asked_for && is_to_go(self, event)) {
+        give_up(self, event, actions);
+    } else if (self->holders == 0 && self->waiters == 0) {
+        add(actions, ZKL_LENDING_ACTION_KEEP);
+    }
+}
+
+/* A try that waited would wait for other handles of the client. */
+static bool is_busy(const zkl_lending *self, const zkl_lending_event *event, unsigned count) {
+    return event->only_try && count < self->waiters && (self->holders > 0 || self->waiters > 1);
+}
+
+void zkl_lending_step(zkl_lending *self, const zkl_lending_event *event,
+                      zkl_lending_actions *actions) {
+    actions->count = 0;
+    note(self, event);
+    if (self->stage == ZKL_LENDING_OVER) {
+        if (event->kind == ZKL_LENDING_EVENT_ENDED && self->waiters > 0) {
+            add(actions, ZKL_LENDING_ACTION_WAKE);
+        }
+        return;
+    }
+    unsigned count = count_lent(self, event);
+    if (is_busy(self, event, count)) {
+        self->waiters--;
+        add(actions, ZKL_LENDING_ACTION_BUSY);
+    } else {
+        advance(self, event, count, actions);
+    }
+}
