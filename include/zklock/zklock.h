@@ -900,11 +900,11 @@ typedef struct zkl_lock_options {
      *
      * What else is different: a release returns at once, whatever its timeout. The lock is not
      * passed on before a transaction of its holder is answered; if the reply is lost, the node is
-     * given up. Downgrades and upgrades return ZKL_INVALID_ARGUMENT. A try returns ZKL_BUSY, without
-     * asking the servers, while another of these handles holds the lock or waits. zkl_lock_acquire
-     * for reading with max_hold_ms makes a node of its own. The option `owner` is not stored in the
-     * node, and zkl_deadlocks_find finds no circle through it. Not for permits, nor with
-     * max_waiting or note, nor for sets and striped locks: ZKL_INVALID_ARGUMENT.
+     * given up. Downgrades and upgrades return ZKL_INVALID_ARGUMENT. A try returns ZKL_BUSY,
+     * without asking the servers, while another of these handles holds the lock or waits.
+     * zkl_lock_acquire for reading with max_hold_ms makes a node of its own. The option `owner` is
+     * not stored in the node, and zkl_deadlocks_find finds no circle through it. Not for permits,
+     * nor with max_waiting or note, nor for sets and striped locks: ZKL_INVALID_ARGUMENT.
      *
      * Rule: docs/internals/lending.md.
      */
@@ -948,9 +948,7 @@ typedef struct zkl_grant {
 } zkl_grant;
 
 #define ZKL_GRANT_INIT                                                                             \
-    {                                                                                              \
-        sizeof(zkl_grant), 0, ZKL_EXCLUSIVE, 0, 0, { 0 }, 0                                        \
-    }
+    { sizeof(zkl_grant), 0, ZKL_EXCLUSIVE, 0, 0, { 0 }, 0 }
 
 /**
  * Opens a contender for a resource. No I/O.
@@ -1121,9 +1119,9 @@ typedef struct zkl_lock_information {
     int64_t held_ms;            /* since the grant */
     int64_t lease_left_ms;      /* as in zkl_lock_check */
     uint64_t pending_deletions; /* nodes of this handle that are being deleted, not yet confirmed */
-    int64_t position; /* ACQUIRING: how many requests were before it in the queue (of a set: in
-                         the longest queue) when it last listed, in its way or not; there may be
-                         fewer now. -1: not known yet, or it does not wait */
+    int64_t position;     /* ACQUIRING: how many requests were before it in the queue (of a set: in
+                             the longest queue) when it last listed, in its way or not; there may be
+                             fewer now. -1: not known yet, or it does not wait */
     int64_t local_number; /* as in zkl_grant */
 } zkl_lock_information;
 

@@ -234,16 +234,18 @@ static void perform(zkl_loan *loan, const zkl_lending_action *action) {
 /* As for a grant by event (zkl_request_on_watch_fired), and with a lease where one is kept. */
 static bool is_in_touch(const zkl_loan *loan) {
     const zkl_liveness *liveness = &loan->session->liveness;
-    return loan->runner != NULL && loan->runner->request.stage == ZKL_STAGE_HELD &&
-           loan->session->connected && zkl_liveness_is_fresh(liveness) &&
+    return loan->runner->request.stage == ZKL_STAGE_HELD && loan->session->connected &&
+           zkl_liveness_is_fresh(liveness) &&
            (liveness->lease.tick_ms == 0 || liveness->lease_ample);
 }
 
 static zkl_lending_action_kind feed(zkl_loan *loan, zkl_lending_event event) {
     zkl_lending_actions actions;
     int64_t limit_ms = loan->lender->hand_off_ms;
-    event.in_touch = is_in_touch(loan);
-    event.late = limit_ms > 0 && now(loan) - loan->since_ms >= limit_ms;
+    if (loan->runner != NULL) { /* without it the session may be gone, too */
+        event.in_touch = is_in_touch(loan);
+        event.late = limit_ms > 0 && now(loan) - loan->since_ms >= limit_ms;
+    }
     zkl_lending_step(&loan->lending, &event, &actions);
     if (actions.count == 0) {
         return ZKL_LENDING_ACTION_WAKE;
@@ -256,10 +258,10 @@ static void on_turn(void *arg) {
     zkl_loan *loan = arg;
     int64_t retain_ms = loan->lender->retain_ms;
     loan->in_use++;
-    zkl_liveness_check_lease(&loan->session->liveness);
     if (loan->lending.stage == ZKL_LENDING_OVER) {
         move_waiters(loan);
     } else {
+        zkl_liveness_check_lease(&loan->session->liveness);
         bool idle = loan->holders == NULL && now(loan) - loan->idle_since_ms >= retain_ms;
         (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_TURN, .idle = idle });
     }
@@ -320,7 +322,10 @@ static void on_lost(zkl_loan *loan, int status) {
 
 static void on_ended(zkl_loan *loan) {
     unlist(loan);
-    if (loan->lending.stage != ZKL_LENDING_OVER) {
+    if (loan->lending.stage != ZKL_LENDING_OVER) { /* the client is closed */
+        for (const zkl_lock *lock = loan->holders; lock != NULL; lock = lock->loan_next) {
+            zkl_telemetry_released(facts_of(lock));
+        }
         tell(loan, ZKL_LENDING_EVENT_ENDED);
     }
     tell_holders(loan, ZKL_REQUEST_ENDED, ZKL_OK);
@@ -488,9 +493,9 @@ void zkl_loan_leave(zkl_lock *lock) {
     leave(lock);
     if (held && loan->runner != NULL) {
         zkl_timer_stop(&loan->runner->hold_limit); /* its own */
+        zkl_liveness_check_lease(&loan->session->liveness);
+        loan->idle_since_ms = now(loan);
     }
-    zkl_liveness_check_lease(&loan->session->liveness);
-    loan->idle_since_ms = now(loan);
     tell(loan, held ? ZKL_LENDING_EVENT_RETURNED : ZKL_LENDING_EVENT_WENT);
     if (loan->lending.stage == ZKL_LENDING_OVER && loan->holders == NULL && loan->runner != NULL) {
         zkl_request_runner_leave(loan->runner, ZKL_CANCELLED);
@@ -508,8 +513,7 @@ zkl_loan *zkl_loan_begin_write(const zkl_lock *lock) {
 void zkl_loan_end_write(zkl_loan *loan, bool is_lost) {
     if (loan != NULL) {
         loan->in_use++;
-        (void)feed(loan,
-                   (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_WRITTEN, .lost = is_lost });
+        (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_WRITTEN, .lost = is_lost });
         let_go(loan);
     }
 }

@@ -24,7 +24,8 @@ int zkl_lender_ask(zkl_lock *lock);
 /** It holds, or waits, no more. */
 void zkl_loan_leave(zkl_lock *lock);
 
-/** A transaction of the holder begins. Returns what its end is told to; NULL: nothing needs that. */
+/** A transaction of the holder begins. Returns what its end is told to; NULL: nothing needs that.
+ */
 zkl_loan *zkl_loan_begin_write(const zkl_lock *lock);
 /** It is decided, or never was sent. is_lost: nobody knows whether it is applied. NULL is fine. */
 void zkl_loan_end_write(zkl_loan *loan, bool is_lost);

@@ -407,6 +407,9 @@ void zkl_lock_client_closes(void *arg) {
     zkl_lock *lock = arg;
     if (zkl_lock_waits(lock)) {
         feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_CLIENT_CLOSES });
+        if (lock->loan != NULL) {
+            zkl_loan_leave(lock);
+        }
     }
 }
 
@@ -431,9 +434,9 @@ static void note_grant(zkl_lock *lock) {
     grant->mode = lock->is_set ? ZKL_AS_OPENED : first->request.options.mode;
     grant->token = first->request.own.zxid;
     grant->granted_ms = first->sender.granted_ms;
-    grant->waited_ms = first->sender.granted_ms - (lock->loan != NULL
-                                                       ? lock->attempt.began_ms
-                                                       : first->sender.options.began_ms);
+    grant->waited_ms =
+        first->sender.granted_ms -
+        (lock->loan != NULL ? lock->attempt.began_ms : first->sender.options.began_ms);
     tell_grant(lock);
 }
 

@@ -26,7 +26,7 @@ struct zkl_transaction {
     int64_t token; /* of the grant under which it was begun, as is the next */
     int64_t local_number;
     zkl_loan *loan; /* which lends the lock no further before the write is decided; NULL: none */
-    bool verifies; /* it is that of zkl_lock_verify, and has nothing but guards */
+    bool verifies;  /* it is that of zkl_lock_verify, and has nothing but guards */
     /* First the guards, each of which checks a node of the lock. After the commit the paths of the
      * others are those that creates made, without the chroot. */
     zkl_multi_operation *operations;
@@ -345,8 +345,8 @@ static void read_reply(zkl_transaction *transaction, const zkl_reply *reply) {
 
 static void on_ended(void *arg, const zkl_reply *reply) {
     zkl_transaction *transaction = arg;
-    tell_loan(transaction, reply->outcome == ZKL_OUTCOME_UNKNOWN ||
-                               reply->outcome == ZKL_OUTCOME_SESSION_OVER);
+    tell_loan(transaction,
+              reply->outcome == ZKL_OUTCOME_UNKNOWN || reply->outcome == ZKL_OUTCOME_SESSION_OVER);
     if (transaction->call != NULL) {
         read_reply(transaction, reply);
     } else {

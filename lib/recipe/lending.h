@@ -30,8 +30,8 @@
     EVENT(ENDED)    /* the request failed, or what was granted to it is lost */
 
 #define ZKL_LENDING_ACTION_LIST(ACTION)                                                            \
-    ACTION(LEND)    /* it is granted to the first `count` who wait; `number`: of the first grant */ \
-    ACTION(BUSY)    /* the try that came does not wait */                                          \
+    ACTION(LEND) /* it is granted to the first `count` who wait; `number`: of the first grant */   \
+    ACTION(BUSY) /* the try that came does not wait */                                             \
     ACTION(GIVE_UP) /* the node is released; those who wait look for another loan */               \
     ACTION(WAKE)    /* a TURN soon, when no request is being fed */                                \
     ACTION(KEEP)    /* a TURN when it was idle for as long as it may be */

@@ -159,7 +159,7 @@ typedef struct zkl_actions {
     FIELD(of, FLAG, only_try)     /* give up rather than wait */                                   \
     FIELD(of, FLAG, fail_on_session_expiry) /* rather than join again in the next session */       \
     FIELD(of, FLAG, needs_lease)            /* is granted only while the session has a lease */    \
-    FIELD(of, FLAG, lent)      /* its node is kept and lent: lending.h */                          \
+    FIELD(of, FLAG, lent)                   /* its node is kept and lent: lending.h */             \
     FIELD(of, NAME, companion) /* a node of the same owner that is not in its way, and without     \
                                   which nothing is granted; "": none */
 

@@ -1,0 +1,409 @@
+/*
+ * To whom a node is lent: by examples, and in random walks. In a walk
+ *     an exclusive node has one holder at most, and every grant a greater number;
+ *     nothing is lent out of touch, over a write that is not decided, nor when the loan is over;
+ *     since others may want it, it is handed on only so often;
+ *     nothing is given up while anybody holds it, nor in the middle of news;
+ *     when it was called, and all have returned it, it ends;
+ *     whoever waits is lent the node, or is sent elsewhere, when the faults end.
+ */
+#include "recipe/lending.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/unit.h"
+
+#define NAME(name) #name,
+static const char *const action_names[] = { ZKL_LENDING_ACTION_LIST(NAME) };
+
+static zkl_lending lending;
+static bool in_touch;
+static bool late;
+
+/* What it leads to: "nothing", or an action with, of LEND, how many and the first number. */
+static const char *step(zkl_lending_event event) {
+    static char done[64];
+    zkl_lending_actions actions;
+    event.in_touch = in_touch;
+    event.late = late;
+    zkl_lending_step(&lending, &event, &actions);
+    snprintf(done, sizeof(done), "nothing");
+    if (actions.count > 0 && actions.list[0].kind == ZKL_LENDING_ACTION_LEND) {
+        snprintf(done, sizeof(done), "LEND %u from %d", actions.list[0].count,
+                 (int)actions.list[0].number);
+    } else if (actions.count > 0) {
+        snprintf(done, sizeof(done), "%s", action_names[actions.list[0].kind]);
+    }
+    return done;
+}
+
+#define AT(event_kind, expected)                                                                   \
+    EXPECT_TEXT(step((zkl_lending_event){ .kind = ZKL_LENDING_EVENT_##event_kind }), expected)
+#define AT_TRY(expected)                                                                           \
+    EXPECT_TEXT(step((zkl_lending_event){ .kind = ZKL_LENDING_EVENT_CAME, .only_try = true }),     \
+                expected)
+
+static void begin(bool reads, bool retains, unsigned hand_offs_max) {
+    lending = zkl_lending_begin(reads, retains, hand_offs_max);
+    in_touch = true;
+    late = false;
+}
+
+static void begin_held(bool retains, unsigned hand_offs_max) {
+    begin(false, retains, hand_offs_max);
+    AT(CAME, "nothing");
+    AT(GRANTED, "LEND 1 from 1");
+}
+
+/* ---- Handing on ----------------------------------------------------------------------------- */
+
+TEST(node_is_handed_on_without_a_limit_while_nobody_else_wants_it) {
+    begin_held(false, 2);
+    AT(ALONE, "nothing");
+    for (int i = 0; i < 10; i++) {
+        char expected[32];
+        snprintf(expected, sizeof(expected), "LEND 1 from %d", i + 2);
+        AT(CAME, "nothing");
+        EXPECT_TEXT(step((zkl_lending_event){ .kind = ZKL_LENDING_EVENT_RETURNED }), expected);
+    }
+    AT(RETURNED, "GIVE_UP");
+}
+
+TEST(node_that_others_want_is_handed_on_only_so_often) {
+    begin_held(true, 2);
+    AT(CALLED, "nothing");
+    AT(CAME, "nothing");
+    AT(CAME, "nothing");
+    AT(CAME, "nothing");
+    AT(RETURNED, "LEND 1 from 2");
+    AT(RETURNED, "LEND 1 from 3");
+    AT(RETURNED, "GIVE_UP");
+}
+
+TEST(newcomer_begins_the_count_anew) {
+    begin_held(false, 1);
+    AT(ALONE, "nothing");
+    AT(CAME, "nothing");
+    AT(RETURNED, "LEND 1 from 2");
+    AT(CAME, "nothing");
+    AT(CAME, "nothing");
+    AT(NEWCOMER, "nothing");
+    AT(RETURNED, "LEND 1 from 3");
+    AT(RETURNED, "GIVE_UP");
+}
+
+TEST(node_that_was_lent_for_its_time_is_not_handed_on) {
+    begin_held(false, 9);
+    AT(CALLED, "nothing");
+    AT(CAME, "nothing");
+    late = true;
+    AT(RETURNED, "GIVE_UP");
+}
+
+TEST(time_does_not_count_while_nobody_else_wants_it) {
+    begin_held(false, 9);
+    AT(ALONE, "nothing");
+    AT(CAME, "nothing");
+    late = true;
+    AT(RETURNED, "LEND 1 from 2");
+}
+
+TEST(nothing_is_lent_out_of_touch) {
+    begin_held(true, 9);
+    AT(ALONE, "nothing");
+    AT(CAME, "nothing");
+    in_touch = false;
+    AT(RETURNED, "GIVE_UP");
+}
+
+TEST(list_on_its_way_is_waited_for) {
+    begin_held(true, 0);
+    AT(CAME, "nothing");
+    AT(RETURNED, "nothing");
+    AT(ALONE, "LEND 1 from 2");
+    begin_held(true, 0);
+    AT(CAME, "nothing");
+    AT(RETURNED, "nothing");
+    AT(CALLED, "WAKE");
+    AT(TURN, "GIVE_UP");
+    begin_held(true, 0);
+    AT(CAME, "nothing");
+    AT(RETURNED, "nothing");
+    in_touch = false;
+    AT(CUT, "WAKE");
+    AT(TURN, "GIVE_UP");
+}
+
+/* ---- Writes --------------------------------------------------------------------------------- */
+
+TEST(write_of_the_last_holder_is_waited_for) {
+    begin_held(false, 9);
+    AT(ALONE, "nothing");
+    AT(WRITING, "nothing");
+    AT(CAME, "nothing");
+    AT(RETURNED, "nothing");
+    AT(WRITTEN, "LEND 1 from 2");
+}
+
+TEST(write_whose_reply_is_lost_ends_the_loan) {
+    const zkl_lending_event lost = { .kind = ZKL_LENDING_EVENT_WRITTEN, .lost = true };
+    begin_held(true, 9);
+    AT(ALONE, "nothing");
+    AT(WRITING, "nothing");
+    EXPECT_TEXT(step(lost), "nothing");
+    AT(CAME, "nothing");
+    AT(RETURNED, "GIVE_UP");
+    begin_held(true, 9);
+    AT(ALONE, "nothing");
+    AT(WRITING, "nothing");
+    AT(RETURNED, "KEEP");
+    EXPECT_TEXT(step(lost), "WAKE");
+    AT(TURN, "GIVE_UP");
+}
+
+/* ---- An idle node --------------------------------------------------------------------------- */
+
+TEST(idle_node_is_lent_at_once) {
+    begin_held(true, 0);
+    AT(ALONE, "nothing");
+    AT(RETURNED, "KEEP");
+    AT(CAME, "LEND 1 from 2");
+    AT(RETURNED, "KEEP");
+    AT_TRY("LEND 1 from 3");
+}
+
+TEST(idle_node_is_given_up_when_somebody_comes) {
+    begin_held(true, 9);
+    AT(ALONE, "nothing");
+    AT(RETURNED, "KEEP");
+    AT(NEWCOMER, "WAKE");
+    AT(TURN, "GIVE_UP");
+}
+
+TEST(idle_node_is_given_up_after_its_time) {
+    begin_held(true, 0);
+    AT(ALONE, "nothing");
+    AT(RETURNED, "KEEP");
+    AT(TURN, "KEEP");
+    EXPECT_TEXT(step((zkl_lending_event){ .kind = ZKL_LENDING_EVENT_TURN, .idle = true }),
+                "GIVE_UP");
+}
+
+TEST(called_node_is_not_kept) {
+    begin_held(true, 9);
+    AT(CALLED, "nothing");
+    AT(RETURNED, "GIVE_UP");
+}
+
+/* ---- Tries ---------------------------------------------------------------------------------- */
+
+TEST(try_beside_another_contender_of_the_client_is_busy) {
+    begin(false, false, 9);
+    AT_TRY("nothing"); /* the first one makes the node */
+    AT(GRANTED, "LEND 1 from 1");
+    AT_TRY("BUSY");
+    AT(CAME, "nothing");
+    AT_TRY("BUSY");
+    EXPECT_INT(lending.waiters, 1);
+}
+
+TEST(try_does_not_wait_for_a_list) {
+    begin_held(true, 0);
+    AT(RETURNED, "KEEP");
+    AT_TRY("GIVE_UP");
+}
+
+/* ---- Readers -------------------------------------------------------------------------------- */
+
+TEST(readers_hold_it_together) {
+    begin(true, false, 1);
+    AT(CAME, "nothing");
+    AT(CAME, "nothing");
+    AT(GRANTED, "LEND 2 from 1");
+    AT(ALONE, "nothing");
+    AT(CAME, "LEND 1 from 3");
+    AT_TRY("LEND 1 from 4");
+    AT(CALLED, "nothing");
+    AT(CAME, "LEND 1 from 5");
+    AT(CAME, "nothing"); /* a writer waits */
+    for (int i = 0; i < 4; i++) {
+        AT(RETURNED, "nothing");
+    }
+    AT(RETURNED, "GIVE_UP");
+}
+
+TEST(another_reader_does_not_call_a_readers_node_that_is_held) {
+    begin(true, false, 1);
+    AT(CAME, "nothing");
+    AT(GRANTED, "LEND 1 from 1");
+    AT(ALONE, "nothing");
+    AT(NEWCOMER, "nothing");
+    AT(CAME, "LEND 1 from 2");
+    AT(CAME, "nothing"); /* until the list tells */
+    AT(ALONE, "LEND 1 from 3");
+}
+
+/* ---- The end -------------------------------------------------------------------------------- */
+
+TEST(request_is_called_off_when_nobody_waits) {
+    begin(false, true, 9);
+    AT(CAME, "nothing");
+    AT(CAME, "nothing");
+    AT(WENT, "nothing");
+    AT(WENT, "GIVE_UP");
+}
+
+TEST(lost_node_is_lent_no_more) {
+    begin_held(true, 9);
+    AT(ALONE, "nothing");
+    AT(CAME, "nothing");
+    AT(ENDED, "WAKE");
+    AT(RETURNED, "nothing");
+    AT(CAME, "nothing");
+}
+
+/* ---- Walks ---------------------------------------------------------------------------------- */
+
+typedef struct walk {
+    unit_random random;
+    int64_t number;
+    unsigned since_alone; /* lent since then */
+    bool is_over;
+    bool was_called;
+} walk;
+
+static void check_action(walk *self, const zkl_lending *before, const zkl_lending_event *event,
+                         const zkl_lending_action *action) {
+    bool is_first = event->kind == ZKL_LENDING_EVENT_GRANTED;
+    switch (action->kind) {
+    case ZKL_LENDING_ACTION_LEND:
+        EXPECT(!self->is_over && action->count > 0);
+        EXPECT(is_first || event->in_touch);
+        EXPECT(lending.reads || lending.holders == 1);
+        EXPECT(lending.reads || is_first || (lending.writes == 0 && !lending.doubtful));
+        EXPECT_INT(action->number, self->number + 1);
+        self->number += action->count;
+        self->since_alone += is_first ? 0 : action->count;
+        EXPECT((lending.alone && !lending.called) || self->since_alone <= lending.hand_offs_max);
+        EXPECT((lending.alone && !lending.called) || is_first || !event->late);
+        break;
+    case ZKL_LENDING_ACTION_GIVE_UP:
+        EXPECT(event->kind < ZKL_LENDING_EVENT_WRITTEN);
+        EXPECT_INT(lending.holders, 0);
+        self->is_over = true;
+        break;
+    case ZKL_LENDING_ACTION_BUSY:
+        EXPECT(event->only_try);
+        EXPECT(before->holders > 0 || before->waiters > 0);
+        break;
+    case ZKL_LENDING_ACTION_KEEP:
+        EXPECT(lending.retains && lending.holders == 0 && lending.waiters == 0);
+        EXPECT(!lending.called);
+        break;
+    case ZKL_LENDING_ACTION_WAKE:
+        EXPECT(event->kind >= ZKL_LENDING_EVENT_WRITTEN);
+        break;
+    }
+}
+
+static void walk_step(walk *self, zkl_lending_event event) {
+    const zkl_lending before = lending;
+    zkl_lending_actions actions;
+    if (event.kind == ZKL_LENDING_EVENT_ALONE ||
+        (event.kind == ZKL_LENDING_EVENT_NEWCOMER && lending.alone && !lending.called)) {
+        self->since_alone = 0; /* counted while nobody wanted it */
+    }
+    zkl_lending_step(&lending, &event, &actions);
+    self->is_over = self->is_over || event.kind == ZKL_LENDING_EVENT_ENDED;
+    self->was_called = self->was_called || event.kind == ZKL_LENDING_EVENT_CALLED;
+    if (actions.count > 0) {
+        check_action(self, &before, &event, &actions.list[0]);
+    }
+    if (lending.alone && !lending.called) {
+        self->since_alone = 0;
+    }
+}
+
+static bool can_happen(const walk *self, zkl_lending_event_kind kind) {
+    bool is_asked = lending.stage == ZKL_LENDING_ASKED;
+    switch (kind) {
+    case ZKL_LENDING_EVENT_WENT:
+        return lending.waiters > 0;
+    case ZKL_LENDING_EVENT_RETURNED:
+        return lending.holders > 0;
+    case ZKL_LENDING_EVENT_WRITING:
+        return lending.holders > 0;
+    case ZKL_LENDING_EVENT_WRITTEN:
+        return lending.writes > 0;
+    case ZKL_LENDING_EVENT_GRANTED:
+        return is_asked && lending.waiters > 0;
+    case ZKL_LENDING_EVENT_ALONE:
+        return !is_asked && !self->was_called;
+    case ZKL_LENDING_EVENT_NEWCOMER:
+        return !is_asked && lending.alone;
+    case ZKL_LENDING_EVENT_CALLED:
+    case ZKL_LENDING_EVENT_CUT:
+        return !is_asked;
+    case ZKL_LENDING_EVENT_ENDED:
+        return unit_random_below((unit_random *)&self->random, 10) == 0;
+    case ZKL_LENDING_EVENT_CAME:
+    case ZKL_LENDING_EVENT_TURN:
+        break;
+    }
+    return true;
+}
+
+static void wander(walk *self) {
+    zkl_lending_event_kind kind =
+        (zkl_lending_event_kind)unit_random_below(&self->random, ZKL_LENDING_EVENT_ENDED + 1);
+    zkl_lending_event event = { .kind = kind,
+                                .in_touch = unit_random_below(&self->random, 8) > 0,
+                                .late = unit_random_below(&self->random, 8) == 0 };
+    event.only_try = kind == ZKL_LENDING_EVENT_CAME && unit_random_below(&self->random, 3) == 0;
+    event.lost = kind == ZKL_LENDING_EVENT_WRITTEN && unit_random_below(&self->random, 4) == 0;
+    event.idle = kind == ZKL_LENDING_EVENT_TURN && lending.holders == 0 &&
+                 unit_random_below(&self->random, 4) == 0;
+    if (can_happen(self, kind)) {
+        walk_step(self, event);
+    }
+}
+
+/* Everything is answered, all is well, and nobody else comes: nobody waits for ever. */
+static void heal(walk *self) {
+    const zkl_lending_event turn = { .kind = ZKL_LENDING_EVENT_TURN, .in_touch = true };
+    if (lending.stage == ZKL_LENDING_ASKED && lending.waiters > 0) {
+        walk_step(self, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_GRANTED });
+    }
+    while (lending.writes > 0) {
+        walk_step(self, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_WRITTEN, .in_touch = true });
+    }
+    if (!lending.alone && !lending.called && lending.stage == ZKL_LENDING_OURS) {
+        walk_step(self, (zkl_lending_event){ .kind = self->was_called ? ZKL_LENDING_EVENT_CALLED
+                                                                      : ZKL_LENDING_EVENT_ALONE,
+                                             .in_touch = true });
+    }
+    walk_step(self, turn); /* that was asked for, perhaps */
+    while (lending.holders > 0) {
+        walk_step(self,
+                  (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_RETURNED, .in_touch = true });
+    }
+    walk_step(self, turn);
+    if (!self->is_over) {
+        EXPECT_INT(lending.waiters, 0);
+        EXPECT(lending.retains && !lending.called && !lending.doubtful);
+    }
+}
+
+TEST(random_walks_break_no_rule) {
+    for (uint64_t seed = 1; seed <= 20000; seed++) {
+        walk self = { .random = unit_random_begin(seed) };
+        lending = zkl_lending_begin(unit_random_below(&self.random, 2) == 0,
+                                    unit_random_below(&self.random, 2) == 0,
+                                    unit_random_below(&self.random, 4));
+        for (unsigned i = unit_random_below(&self.random, 80); i > 0; i--) {
+            wander(&self);
+        }
+        heal(&self);
+    }
+}
