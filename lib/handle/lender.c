@@ -33,6 +33,7 @@ struct zkl_loan {
 struct zkl_lender {
     zkl_client *client;
     size_t references; /* of handles and loans */
+    size_t handles;
     unsigned hand_offs_max;
     int64_t hand_off_ms, retain_ms;
     zkl_loan *joined[MODES]; /* the loan of a mode that handles join; NULL: there is none */
@@ -81,6 +82,7 @@ int zkl_lender_find(zkl_lock *lock) {
     if (status == ZKL_OK) {
         zkl_lender *lender = lock->lender;
         lender->references++;
+        lender->handles++;
         lender->hand_offs_max = (unsigned)own->local_hand_offs;
         lender->hand_off_ms = own->local_hand_off_ms;
         lender->retain_ms = own->retain_ms;
@@ -88,8 +90,8 @@ int zkl_lender_find(zkl_lock *lock) {
     return status;
 }
 
-void zkl_lender_drop(zkl_lender *lender) {
-    if (lender != NULL && --lender->references == 0) {
+static void drop(zkl_lender *lender) {
+    if (--lender->references == 0) {
         HASH_DELETE(hh, lender->client->lenders, lender);
         free(lender);
     }
@@ -125,7 +127,7 @@ static void let_go(zkl_loan *loan) {
     if (!is_needed) {
         unlist(loan);
         zkl_timer_stop(&loan->turn);
-        zkl_lender_drop(loan->lender);
+        drop(loan->lender);
         free(loan);
     }
 }
@@ -254,11 +256,19 @@ static zkl_lending_action_kind feed(zkl_loan *loan, zkl_lending_event event) {
     return actions.list[0].kind;
 }
 
+/* What was lost stays, after the end of a lease, until all its holders have left. */
+static void leave_behind(const zkl_loan *loan) {
+    if (loan->lending.stage == ZKL_LENDING_OVER && loan->holders == NULL && loan->runner != NULL) {
+        zkl_request_runner_leave(loan->runner, ZKL_CANCELLED);
+    }
+}
+
 static void on_turn(void *arg) {
     zkl_loan *loan = arg;
     int64_t retain_ms = loan->lender->retain_ms;
     loan->in_use++;
     if (loan->lending.stage == ZKL_LENDING_OVER) {
+        leave_behind(loan);
         move_waiters(loan);
     } else {
         zkl_liveness_check_lease(&loan->session->liveness);
@@ -480,7 +490,6 @@ int zkl_lender_ask(zkl_lock *lock) {
     return ZKL_OK;
 }
 
-/* What was lost stays, after the end of a lease, until all have left. */
 void zkl_loan_leave(zkl_lock *lock) {
     zkl_loan *loan = lock->loan;
     bool held = lock->is_lent_to;
@@ -492,14 +501,12 @@ void zkl_loan_leave(zkl_lock *lock) {
     }
     leave(lock);
     if (held && loan->runner != NULL) {
-        zkl_timer_stop(&loan->runner->hold_limit); /* its own */
+        zkl_timer_stop(&loan->runner->limit); /* its own */
         zkl_liveness_check_lease(&loan->session->liveness);
         loan->idle_since_ms = now(loan);
     }
     tell(loan, held ? ZKL_LENDING_EVENT_RETURNED : ZKL_LENDING_EVENT_WENT);
-    if (loan->lending.stage == ZKL_LENDING_OVER && loan->holders == NULL && loan->runner != NULL) {
-        zkl_request_runner_leave(loan->runner, ZKL_CANCELLED);
-    }
+    leave_behind(loan);
     let_go(loan);
 }
 
@@ -516,4 +523,22 @@ void zkl_loan_end_write(zkl_loan *loan, bool is_lost) {
         (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_WRITTEN, .lost = is_lost });
         let_go(loan);
     }
+}
+
+/* Nobody would acquire again what is kept when the last one has gone. */
+void zkl_lender_leave(const zkl_lock *lock) {
+    zkl_lender *lender = lock->lender;
+    if (lender == NULL) {
+        return;
+    }
+    lender->handles--;
+    for (size_t mode = 0; mode < MODES && lender->handles == 0; mode++) {
+        zkl_loan *loan = lender->joined[mode];
+        if (loan != NULL) {
+            loan->in_use++;
+            (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_TURN, .idle = true });
+            let_go(loan);
+        }
+    }
+    drop(lender);
 }

@@ -13,8 +13,8 @@ typedef struct zkl_loan zkl_loan;
 
 /** Gives the handle its lender, if its options ask for one. ZKL_OK or ZKL_NO_MEMORY. */
 int zkl_lender_find(zkl_lock *lock);
-/** The handle is being closed. */
-void zkl_lender_drop(zkl_lender *lender);
+/** The handle is closed. */
+void zkl_lender_leave(const zkl_lock *lock);
 
 /** Whether its acquire, in the mode of the attempt, is for a node that is lent. */
 bool zkl_lender_serves(const zkl_lock *lock);

@@ -244,7 +244,7 @@ void zkl_lock_close(zkl_lock *lock) {
     DL_DELETE(client->close_listeners, &lock->close_listener);
     zkl_shared_pool_drop(lock->texts); /* its requests may keep them */
     lock->texts = NULL;
-    zkl_lender_drop(lock->lender);
+    zkl_lender_leave(lock);
     pthread_mutex_unlock(&client->mutex);
     zkl_handle_close(&lock->open);
     free_lock(lock);

@@ -190,10 +190,13 @@ zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_conten
         .unknown = find_unknown(children, place, end),
         .unlike = find_unlike(children, place, end),
     };
-    for (size_t i = end; i-- > 0 && in_the_way < room;) {
+    for (size_t i = end; i-- > 0 && (in_the_way < room || view.unlent == NULL);) {
         if (is_in_the_way(children.all[i], place)) {
             in_the_way++;
             view.blocker = view.blocker != NULL ? view.blocker : children.all[i].text;
+            if (view.unlent == NULL && !children.all[i].name.lent) {
+                view.unlent = children.all[i].text;
+            }
         }
     }
     if (in_the_way < room) {

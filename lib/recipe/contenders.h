@@ -45,6 +45,7 @@ typedef struct zkl_contenders_view {
     bool accompanied;    /* the companion is in it, or there is none */
     size_t earlier;      /* requests before ours, whether in our way or not */
     const char *blocker; /* the nearest one that we wait for, a name of the list; NULL: nobody */
+    const char *unlent;  /* one in our way that its client does not lend; NULL: there is none */
     const char *unknown; /* an earlier child of unknown kind, if there is one */
     const char *unlike;  /* a permit's: an earlier request that is none of as many permits */
 } zkl_contenders_view;

@@ -145,7 +145,8 @@ void zkl_lending_step(zkl_lending *self, const zkl_lending_event *event,
     actions->count = 0;
     note(self, event);
     if (self->stage == ZKL_LENDING_OVER) {
-        if (event->kind == ZKL_LENDING_EVENT_ENDED && self->waiters > 0) {
+        bool has_left_over = self->waiters > 0 || self->holders == 0; /* who wait, or the node */
+        if (event->kind == ZKL_LENDING_EVENT_ENDED && has_left_over) {
             add(actions, ZKL_LENDING_ACTION_WAKE);
         }
         return;

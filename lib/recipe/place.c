@@ -126,8 +126,7 @@ static void judge_first_list(zkl_request *request, const zkl_contenders_view *vi
                              const zkl_step *step) {
     if (refusal != ZKL_OK) {
         zkl_request_fail(request, step, refusal);
-    } else if (request->options.only_try && view->blocker != NULL &&
-               !zkl_node_name_parse(view->blocker).lent) {
+    } else if (request->options.only_try && view->unlent != NULL && view->blocker != NULL) {
         zkl_request_fail(request, step, ZKL_BUSY);
     } else {
         request->wait.way_was_free = true;

@@ -55,16 +55,17 @@ static const node_record *judge_node(const candidate *self, int64_t term) {
 
 /* One whose node has gone is an old one that comes late. */
 static void judge_order(const candidate *self, const node_record *node) {
-    int64_t *greatest = &oracle.greatest_token[self->plan->resource];
+    int64_t *greatest = &oracle.greatest_pair[self->plan->resource];
     if (node == NULL || !node->alive) {
         return;
     }
-    if (node->czxid <= *greatest) {
+    int64_t its = oracle_pair(node->czxid, 0);
+    if (its <= *greatest) {
         oracle_violated("candidate %u leads with term %" PRId64 " after a conflicting %" PRId64,
-                        self->asks.number, node->czxid, *greatest);
+                        self->asks.number, its, *greatest);
     }
-    *greatest = node->czxid;
-    oracle.greatest_writer_token[self->plan->resource] = node->czxid;
+    *greatest = its;
+    oracle.greatest_writer_pair[self->plan->resource] = its;
 }
 
 static void judge_rival(const candidate *self, const candidate *rival) {

@@ -34,6 +34,14 @@ static bool open_handle(contender *self) {
     options.permits = (int32_t)self->plan->permits;
     options.max_waiting = (int32_t)self->plan->max_waiting;
     options.resource_class = resource;
+    if (self->plan->borrows) {
+        bool leases = self->run->clients[self->plan->client].lease_tick_ms > 0;
+        options.retain_ms = leases ? self->run->retain_ms : 0;
+        options.local_hand_offs = self->run->hand_offs;
+        options.local_hand_offs += options.retain_ms + self->run->hand_offs == 0;
+        options.local_hand_off_ms = self->run->hand_off_ms;
+        options.local_priority = self->plan->priority;
+    }
     if (self->plan->hears_news) {
         options.state_callback = on_news;
         options.state_arg = self;

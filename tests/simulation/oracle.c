@@ -18,6 +18,8 @@
 #include "trace.h"
 #include "traffic.h"
 
+enum { LOCAL_NUMBERS = 4096 };
+
 struct oracle_state oracle;
 
 /* ---- Violations ----------------------------------------------------------------------- */
@@ -55,6 +57,10 @@ int64_t oracle_stopped_us_of(unsigned contender) {
 
 bool oracle_keeps_lease(unsigned contender) {
     return oracle.plan->clients[oracle_plan_of(contender)->client].lease_tick_ms > 0;
+}
+
+int64_t oracle_pair(int64_t token, int64_t local_number) {
+    return token * LOCAL_NUMBERS + local_number;
 }
 
 bool oracle_memory_runs_short(void) {
@@ -210,24 +216,24 @@ static void judge_justification(unsigned contender, const record *one) {
 /* Of grants whose nodes live: one whose node has gone is an old one that comes late. */
 static void judge_token_order(unsigned contender, const record *one) {
     unsigned resource = resource_of(contender);
-    if (one->token <= one->last_token) {
+    if (one->pair <= one->last_pair) {
         oracle_violated("contender %u was granted token %" PRId64 " after its own %" PRId64,
-                        contender, one->token, one->last_token);
+                        contender, one->pair, one->last_pair);
     }
     if (one->node == NULL || !one->node->alive || oracle_plan_of(contender)->permits > 0) {
         return; /* a permit's identifies, and does not order */
     }
-    int64_t before = one->mode == ZKL_READ ? oracle.greatest_writer_token[resource]
-                                           : oracle.greatest_token[resource];
-    if (one->token <= before) {
+    int64_t before = one->mode == ZKL_READ ? oracle.greatest_writer_pair[resource]
+                                           : oracle.greatest_pair[resource];
+    if (one->pair <= before) {
         oracle_violated("contender %u was granted token %" PRId64 " after a conflicting %" PRId64,
-                        contender, one->token, before);
+                        contender, one->pair, before);
     }
-    if (one->token > oracle.greatest_token[resource]) {
-        oracle.greatest_token[resource] = one->token;
+    if (one->pair > oracle.greatest_pair[resource]) {
+        oracle.greatest_pair[resource] = one->pair;
     }
-    if (one->mode != ZKL_READ && one->token > oracle.greatest_writer_token[resource]) {
-        oracle.greatest_writer_token[resource] = one->token;
+    if (one->mode != ZKL_READ && one->pair > oracle.greatest_writer_pair[resource]) {
+        oracle.greatest_writer_pair[resource] = one->pair;
     }
 }
 
@@ -312,7 +318,7 @@ void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn) {
     oracle.acquires++;
     oracle.tries += turn->timeout_ms == 0 || oracle_plan_of(contender)->max_waiting > 0;
     oracle.leased += oracle_keeps_lease(contender);
-    oracle.looks += oracle_plan_of(contender)->tell_contended;
+    oracle.looks += oracle_plan_of(contender)->tell_contended || oracle_plan_of(contender)->borrows;
 }
 
 void oracle_cancels(unsigned contender, int status) {
@@ -342,6 +348,8 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
     one->process = process;
     one->mode = grant->mode;
     one->token = grant->token;
+    one->local_number = grant->local_number;
+    one->pair = oracle_pair(grant->token, grant->local_number);
     one->node = nodes_find(grant->node);
     oracle.waits += one->node != NULL && one->node->had_to_wait;
     one->granted_ms = zkl_clock_ms();
@@ -350,12 +358,13 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
     one->holds = true;
     one->knows_of_loss = false;
     one->losses_told = 0;
-    one->revocations_told = one->revoked_token == one->token ? 1 : 0;
+    one->revocations_told = one->revoked_pair == one->pair ? 1 : 0;
     if (grant->mode != turn->mode) {
         oracle_violated("contender %u was granted another mode than it asked for", contender);
     }
     oracle_judge_grant(contender);
-    one->last_token = one->token;
+    oracle_judge_lending(contender);
+    one->last_pair = one->pair;
 }
 
 void oracle_acquired_again(unsigned contender, bool reentrant, int status, const zkl_grant *grant) {
@@ -369,7 +378,7 @@ void oracle_acquired_again(unsigned contender, bool reentrant, int status, const
         oracle_violated("contender %u acquired again and was told: %s", contender,
                         zkl_strerror(status));
     }
-    if (status == ZKL_OK && grant->token != one->token) {
+    if (status == ZKL_OK && oracle_pair(grant->token, grant->local_number) != one->pair) {
         oracle_violated("contender %u acquired again with another token", contender);
     }
 }
@@ -421,7 +430,7 @@ void oracle_told(unsigned contender, const zkl_lock_event *event) {
         oracle_judge_contended(contender, event);
     }
     if (event->state == ZKL_STATE_REVOKE_REQUESTED) {
-        oracle_judge_revocation(contender, event->token);
+        oracle_judge_revocation(contender, event);
     }
     if (event->state != ZKL_STATE_LOST || event->token != one->token) {
         return;
@@ -456,18 +465,18 @@ void oracle_released(unsigned contender, const plan_turn *turn, int status) {
 void oracle_closed(unsigned contender) {
     const record *one = &oracle.records[contender];
     oracle.records[contender] =
-        (record){ .last_token = one->last_token, .has_handle = one->has_handle };
+        (record){ .last_pair = one->last_pair, .has_handle = one->has_handle };
 }
 
 /* ---- The store
  * ----------------------------------------------------------------------------------- */
 
 bool oracle_store_claim(unsigned contender, int64_t *value) {
-    return store_claim(resource_of(contender), oracle.records[contender].token, value);
+    return store_claim(resource_of(contender), oracle.records[contender].pair, value);
 }
 
 void oracle_store_write(unsigned contender, int64_t value) {
-    const char *wrong = store_write(resource_of(contender), oracle.records[contender].token, value);
+    const char *wrong = store_write(resource_of(contender), oracle.records[contender].pair, value);
     if (wrong != NULL) {
         oracle_violated("contender %u wrote to the store: %s", contender, wrong);
     }
@@ -491,6 +500,7 @@ void oracle_looks(void) {
         oracle_judge_contention(i);
         oracle_judge_place(i);
     }
+    oracle_judge_lent_nodes();
     for (unsigned i = 0; i < oracle.plan->client_count; i++) {
         if (oracle.clients[i].client != NULL) {
             oracle_judge_patience(i);
@@ -560,6 +570,7 @@ void oracle_begin(const run_plan *plan) {
     retries_begin();
     store_begin();
     oracle_counts_begin();
+    oracle_lending_begin();
 }
 
 void oracle_end(void) {

@@ -170,8 +170,9 @@ static void judge_writer(unsigned contender, const zkl_grant *grant) {
     const node_record *reader = one->node;
     one->mode = grant->mode;
     one->token = grant->token;
+    one->pair = oracle_pair(grant->token, 0);
     one->node = nodes_find(grant->node);
-    one->revocations_told = one->revoked_token == one->token ? 1 : 0;
+    one->revocations_told = one->revoked_pair == one->pair ? 1 : 0;
     one->granted_ms = zkl_clock_ms();
     one->granted_us = zkl_world_now_us();
     one->granted_stopped_us = oracle_stopped_us_of(contender);
@@ -181,7 +182,7 @@ static void judge_writer(unsigned contender, const zkl_grant *grant) {
                         zkl_lock_mode_name((int)grant->mode));
     }
     oracle_judge_grant(contender);
-    one->last_token = one->token;
+    one->last_pair = one->pair;
     if (reader != NULL && one->node != NULL && !reader->alive &&
         reader->gone_us < one->node->made_us) {
         oracle_violated("contender %u has upgraded, and held nothing between %s and %s", contender,

@@ -48,7 +48,7 @@ void oracle_judge_contended(unsigned contender, const zkl_lock_event *event) {
     if (!plan->tell_contended) {
         oracle_violated("contender %u is told of contention, and did not ask for it", contender);
     }
-    if (event->token == one->contended_token) {
+    if (oracle_pair(event->token, event->local_number) == one->contended_pair) {
         oracle_violated("contender %u is told twice that one grant is contended", contender);
     }
     if (plan->asynchronous && one->asking && event->token > one->token) {
@@ -60,7 +60,7 @@ void oracle_judge_contended(unsigned contender, const zkl_lock_event *event) {
                         ", and nobody has",
                         contender, event->token);
     }
-    one->contended_token = event->token;
+    one->contended_pair = oracle_pair(event->token, event->local_number);
 }
 
 /* ---- Who should be -------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static bool is_to_be_told(unsigned contender) {
     const record *one = &oracle.records[contender];
     bool quiet = plan_is_calm(oracle.plan) || oracle.healed_us != INT64_MAX;
     return oracle_plan_of(contender)->tell_contended && quiet && !oracle_memory_runs_short() &&
-           holds(one) && is_well(one) && one->contended_token != one->token &&
+           holds(one) && is_well(one) && one->contended_pair != one->pair &&
            nodes_waiter(one->node) != NULL;
 }
 

@@ -29,17 +29,17 @@ static bool must_know_of_deletion(const record *one) {
 }
 
 /* One whose node was replaced, as it has changed its mode, may be asked for either. */
-static bool is_of_its_grant(const record *one, int64_t token) {
-    return one->holds && one->node != NULL && token == one->token && one->node->czxid == token;
+static bool is_of_its_grant(const record *one, int64_t pair) {
+    return one->holds && one->node != NULL && pair == one->pair && one->node->czxid == one->token;
 }
 
-void oracle_judge_revocation(unsigned contender, int64_t token) {
+void oracle_judge_revocation(unsigned contender, const zkl_lock_event *event) {
     record *one = &oracle.records[contender];
-    one->revoked_token = token;
+    one->revoked_pair = oracle_pair(event->token, event->local_number);
     if (!oracle.plan->revokes) {
         oracle_violated("contender %u is asked for its lock, and by nobody", contender);
     }
-    if (is_of_its_grant(one, token) && ++one->revocations_told > one->node->revocations) {
+    if (is_of_its_grant(one, one->revoked_pair) && ++one->revocations_told > one->node->revocations) {
         oracle_violated("contender %u is asked for %s, %u times, and somebody has asked %u times",
                         contender, one->node->name, one->revocations_told, one->node->revocations);
     }
@@ -48,7 +48,7 @@ void oracle_judge_revocation(unsigned contender, int64_t token) {
 /* In a state that was lost nobody is asked for anything. */
 static void judge_news_of_revocation(unsigned contender) {
     const record *one = &oracle.records[contender];
-    if (oracle_plan_of(contender)->hears_news && is_of_its_grant(one, one->token) &&
+    if (oracle_plan_of(contender)->hears_news && is_of_its_grant(one, one->pair) &&
         one->node->alive && one->node->revocations > 0 && one->revocations_told == 0 &&
         must_know_since(one, one->node->revoked_us)) {
         oracle_violated("contender %u was not told that somebody asks for %s", contender,
@@ -159,12 +159,23 @@ static const node_record *node_of_request(const record *one) {
     return found;
 }
 
+/* It is lent to another contender, and was when that one was last asked. */
+static bool is_held(const node_record *node) {
+    for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
+        if (oracle.records[i].holds && oracle.records[i].node == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A lost wake-up shows at once, and not only when nobody is left who could make up for it. */
 void oracle_judge_turn(unsigned contender) {
     record *one = &oracle.records[contender];
     const node_record *node = one->asking ? node_of_request(one) : NULL;
     bool comes_first = plan_is_calm(oracle.plan) && !oracle_keeps_lease(contender) &&
-                       node != NULL && !nodes_is_near_the_end(node) && nodes_blocker(node) == NULL;
+                       node != NULL && !nodes_is_near_the_end(node) &&
+                       nodes_blocker(node) == NULL && !is_held(node);
     if (!comes_first) {
         one->first_since_us = -1;
     } else if (one->first_since_us < 0) {

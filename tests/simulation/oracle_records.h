@@ -20,8 +20,10 @@ typedef struct record {
     bool holds;              /* granted, and it has not begun to leave */
     bool knows_of_loss;      /* it was told LOST, one way or the other */
     zkl_mode mode;
-    int64_t token;
-    int64_t last_token; /* of the grant before */
+    int64_t token;     /* the czxid of its node */
+    int64_t pair;      /* its whole token, see oracle_pair */
+    int64_t last_pair; /* of the grant before */
+    int64_t local_number;
     int64_t asked_ms;   /* on its own clock */
     int64_t stopped_us; /* its client's, when it asked */
     int64_t asked_us;   /* in the world's time */
@@ -30,7 +32,7 @@ typedef struct record {
     int64_t granted_stopped_us;
     unsigned losses_told;
     unsigned revocations_told;
-    int64_t revoked_token; /* of the latest news that somebody asks for it */
+    int64_t revoked_pair;     /* the token of the latest news that somebody asks for it */
     bool has_handle;       /* that is open */
     bool asked_closed;     /* its client was, when it asked */
     bool left_closed;      /* ... when it began to leave */
@@ -49,7 +51,7 @@ typedef struct record {
     bool downgraded;            /* `node` is the reader's */
     bool upgrading;             /* it is in the call */
     int64_t first_since_us;     /* its node has nobody to wait for; -1: it has */
-    int64_t contended_token;    /* of the latest grant for which it was told so */
+    int64_t contended_pair;     /* the token of the latest grant for which it was told so */
     int64_t contended_since_us; /* it should be told, and was not; -1: it should not */
     int64_t alone_since_us;     /* it has no node, and nobody else has; -1: not so */
 } record;
@@ -75,9 +77,9 @@ struct oracle_state {
     record records[PLAN_CONTENDERS_MAX];
     client_record clients[PLAN_CLIENTS_MAX];
     /* The greatest token of a grant so far whose node was alive, by resource. */
-    int64_t greatest_token[PLAN_RESOURCES_MAX];        /* of any */
-    int64_t greatest_writer_token[PLAN_RESOURCES_MAX]; /* of those that exclude readers */
-    int64_t healed_us;                                 /* INT64_MAX: things still go wrong */
+    int64_t greatest_pair[PLAN_RESOURCES_MAX];        /* of any */
+    int64_t greatest_writer_pair[PLAN_RESOURCES_MAX]; /* of those that exclude readers */
+    int64_t healed_us;                                /* INT64_MAX: things still go wrong */
     uint64_t grants;
     uint64_t waits;
     uint64_t sets; /* of which set-contenders were told */
@@ -94,6 +96,15 @@ struct oracle_state {
 extern struct oracle_state oracle;
 
 const plan_contender *oracle_plan_of(unsigned contender);
+/** A token of two numbers as one that is ordered as they are. */
+int64_t oracle_pair(int64_t token, int64_t local_number);
+/** A grant of a node that is lent. */
+void oracle_judge_lending(unsigned contender);
+/** Whether such a node that nobody uses is kept from others. */
+void oracle_judge_lent_nodes(void);
+/** Whether another contender for the same node of its client was there since it asked. */
+bool oracle_has_local_rival(unsigned contender);
+void oracle_lending_begin(void);
 /** For how long its process has been stopped so far. */
 int64_t oracle_stopped_us_of(unsigned contender);
 bool oracle_keeps_lease(unsigned contender);
@@ -151,7 +162,7 @@ void oracle_judge_news_of_limit(unsigned contender);
 /** When it has been answered. */
 void oracle_judge_knowledge(unsigned contender, int status);
 /** It was told that somebody asks for what it holds. */
-void oracle_judge_revocation(unsigned contender, int64_t token);
+void oracle_judge_revocation(unsigned contender, const zkl_lock_event *event);
 /** Whether who waits, and whose node somebody has deleted, has joined again. */
 void oracle_judge_place(unsigned contender);
 /** Whether a client has waited for too long in a session that says nothing. */

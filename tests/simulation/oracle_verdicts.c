@@ -146,7 +146,8 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
         return true;
     case ZKL_BUSY:
         return turn->timeout_ms == 0 &&
-               count_there(contender, turn->mode == ZKL_READ) >= least_holding(contender);
+               (count_there(contender, turn->mode == ZKL_READ) >= least_holding(contender) ||
+                oracle_has_local_rival(contender));
     case ZKL_QUEUE_FULL:
         return !one->upgrading && may_be_full(contender);
     case ZKL_PERMITS_DIFFER:
@@ -233,6 +234,18 @@ static size_t count_all_along(unsigned contender, bool reads) {
     return count;
 }
 
+/* Who lends a node learns of a try by the try's own node alone. */
+static bool only_lent_all_along(unsigned contender, bool reads) {
+    const node_record *node;
+    for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
+        if (was_there_all_along(contender, node) && nodes_conflicts(node, reads) &&
+            !zkl_node_name_parse(node->name).lent) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* One that is for a lock, or another semaphore. */
 static const node_record *unlike_all_along(unsigned contender) {
     unsigned permits = oracle_plan_of(contender)->permits;
@@ -291,8 +304,10 @@ static void judge_try(unsigned contender, const plan_turn *turn, int status) {
                         took_ms);
     }
     size_t in_the_way = count_all_along(contender, turn->mode == ZKL_READ);
-    if (status == ZKL_BUSY && plan_is_calm(oracle.plan) && is_alone_in_its_client(contender) &&
-        has_made_a_node(contender) && in_the_way >= least_holding(contender)) {
+    bool calls_back = only_lent_all_along(contender, turn->mode == ZKL_READ);
+    if (status == ZKL_BUSY && !calls_back && plan_is_calm(oracle.plan) &&
+        is_alone_in_its_client(contender) && has_made_a_node(contender) &&
+        in_the_way >= least_holding(contender)) {
         oracle_violated("contender %u tried and made a node, though %zu were in its way all along",
                         contender, in_the_way);
     }
@@ -360,7 +375,8 @@ void oracle_judge_release(unsigned contender, const plan_turn *turn, int status)
                         zkl_strerror(status));
     }
     bool confirmed = status == ZKL_OK && turn->release_timeout_ms != 0;
-    if (confirmed && one->node != NULL && one->node->alive &&
+    bool is_shared = oracle_plan_of(contender)->borrows && one->local_number > 0;
+    if (confirmed && !is_shared && one->node != NULL && one->node->alive &&
         !nodes_session_told_expired(one->node->owner)) {
         oracle_violated("contender %u was told that it has released, but %s is still there",
                         contender, one->node->name);

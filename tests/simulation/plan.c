@@ -435,6 +435,30 @@ static void draw_rights(run_plan *plan) {
     }
 }
 
+/* What they do not go with is left to others. */
+static void borrow(plan_contender *contender) {
+    contender->borrows = true;
+    contender->priority = one_in(4) ? between(-1, 1) : 0;
+    contender->permits = 0;
+    contender->max_waiting = 0;
+    for (size_t i = 0; i < contender->turn_count; i++) {
+        contender->turns[i].changes = false;
+    }
+}
+
+static void draw_lending(run_plan *plan) {
+    bool some = one_in(3);
+    bool all = one_in(2);
+    plan->hand_offs = one_in(3) ? 0 : between(1, 4);
+    plan->hand_off_ms = one_in(3) ? between(1, 5000) : 0;
+    plan->retain_ms = plan->hand_offs == 0 || one_in(2) ? between(1, 20000) : 0;
+    for (size_t i = 0; i < plan->contender_count && some; i++) {
+        if (plan->contenders[i].permits == 0 && (all || one_in(2))) {
+            borrow(&plan->contenders[i]);
+        }
+    }
+}
+
 void plan_draw(run_plan *plan, uint64_t seed) {
     zkl_world_begin(seed ^ PLAN_STREAM);
     memset(plan, 0, sizeof(*plan));
@@ -471,6 +495,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     plan->some_are_open = one_in(4);
     draw_moves(plan);
     plan->rotates = !plan->refuses_digests && one_in(8);
+    draw_lending(plan);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -701,6 +726,9 @@ static void print_contender(const run_plan *plan, size_t number, FILE *file) {
     }
     if (contender->max_waiting > 0) {
         fprintf(file, ", behind fewer than %u", contender->max_waiting);
+    }
+    if (contender->borrows) {
+        fprintf(file, ", borrows (priority %d)", (int)contender->priority);
     }
     if (contender->max_hold_ms > 0) {
         fprintf(file, ", holds for %" PRId64 " ms at most", contender->max_hold_ms);

@@ -80,6 +80,8 @@ typedef struct plan_contender {
     bool asynchronous;    /* its thread waits for a callback, rather than in the call */
     unsigned permits;     /* of the semaphore that it takes its resource for; 0: a lock */
     unsigned max_waiting; /* 0: any number */
+    bool borrows;         /* its client lends it a node, as the plan has it */
+    int32_t priority;     /* ... among others */
     int64_t max_hold_ms;
     size_t turn_count;
     plan_turn turns[PLAN_TURNS_MAX];
@@ -201,6 +203,9 @@ typedef struct run_plan {
     bool some_are_open;   /* every other client protects nothing */
     bool renames;         /* contenders give their clients lists of hosts */
     bool rotates;         /* ... and credentials */
+    int32_t hand_offs;    /* of nodes that are lent, as the next two */
+    int64_t hand_off_ms;
+    int64_t retain_ms; /* by clients that keep a lease; others hand on once at least */
 } run_plan;
 
 /** Draws a plan. Ends the simulated world that there may be. */
