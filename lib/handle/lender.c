@@ -246,6 +246,7 @@ static zkl_lending_action_kind feed(zkl_loan *loan, zkl_lending_event event) {
     int64_t limit_ms = loan->lender->hand_off_ms;
     if (loan->runner != NULL) { /* without it the session may be gone, too */
         event.in_touch = is_in_touch(loan);
+        event.watched = loan->runner->request.own.watched;
         event.late = limit_ms > 0 && now(loan) - loan->since_ms >= limit_ms;
     }
     zkl_lending_step(&loan->lending, &event, &actions);

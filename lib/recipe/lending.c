@@ -19,7 +19,7 @@ static bool is_wanted_by_nobody(const zkl_lending *self) {
 static bool may_lend(const zkl_lending *self, const zkl_lending_event *event) {
     bool is_settled = self->writes == 0 && !self->doubtful;
     return self->stage == ZKL_LENDING_OURS && self->waiters > 0 && event->in_touch &&
-           (self->reads || (self->holders == 0 && is_settled));
+           event->watched && (self->reads || (self->holders == 0 && is_settled));
 }
 
 static unsigned least(unsigned one, unsigned other) {

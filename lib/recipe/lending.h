@@ -47,7 +47,8 @@ typedef enum zkl_lending_action_kind {
 
 typedef struct zkl_lending_event {
     zkl_lending_event_kind kind;
-    bool in_touch; /* all that is known of the node is fresh, and the lease is long enough */
+    bool in_touch; /* what is known of the node is fresh, and the lease is long enough */
+    bool watched;  /* its watch is set, and has not fired */
     bool late;     /* since others may want it, it was lent for as long as it may be */
     bool only_try, idle, lost;
 } zkl_lending_event;

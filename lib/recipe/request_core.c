@@ -65,6 +65,9 @@ void zkl_request_come_first(zkl_request *request, const zkl_step *step) {
         return;
     }
     request->stage = ZKL_STAGE_HELD;
+    if (request->options.lent) {
+        zkl_request_watch_own(request, step); /* before its owner looks who waits behind it */
+    }
     decide(request, step, ZKL_ACTION_GRANT, ZKL_OK);
 }
 

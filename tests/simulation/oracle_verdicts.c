@@ -23,6 +23,12 @@ enum {
 
 /* ---- Refusals ------------------------------------------------------------------------- */
 
+/* Who borrows may wait for a request that another has made before. */
+static int64_t began_us(const record *one) {
+    bool borrows = oracle_plan_of((unsigned)(one - oracle.records))->borrows;
+    return one->asked_us - (borrows ? STALE_MAX_MS * (int64_t)US_PER_MS : 0);
+}
+
 /* Of a set of kinds, a bit each; while the request was under way. */
 bool oracle_went_wrong_meanwhile(const record *one, unsigned kinds) {
     for (size_t i = 0; i < oracle.plan->fault_count; i++) {
@@ -30,7 +36,7 @@ bool oracle_went_wrong_meanwhile(const record *one, unsigned kinds) {
         int64_t from_us = fault->at_ms * (int64_t)US_PER_MS;
         int64_t until_us = from_us + fault->duration_ms * (int64_t)US_PER_MS;
         if (!fault->left_out && (kinds >> fault->kind & 1U) != 0 && from_us <= zkl_world_now_us() &&
-            until_us >= one->asked_us) {
+            until_us >= began_us(one)) {
             return true;
         }
     }

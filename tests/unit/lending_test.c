@@ -19,6 +19,7 @@ static const char *const action_names[] = { ZKL_LENDING_ACTION_LIST(NAME) };
 
 static zkl_lending lending;
 static bool in_touch;
+static bool watched;
 static bool late;
 
 /* What it leads to: "nothing", or an action with, of LEND, how many and the first number. */
@@ -26,6 +27,7 @@ static const char *step(zkl_lending_event event) {
     static char done[64];
     zkl_lending_actions actions;
     event.in_touch = in_touch;
+    event.watched = watched;
     event.late = late;
     zkl_lending_step(&lending, &event, &actions);
     snprintf(done, sizeof(done), "nothing");
@@ -47,6 +49,7 @@ static const char *step(zkl_lending_event event) {
 static void begin(bool reads, bool retains, unsigned hand_offs_max) {
     lending = zkl_lending_begin(reads, retains, hand_offs_max);
     in_touch = true;
+    watched = true;
     late = false;
 }
 
@@ -114,6 +117,14 @@ TEST(nothing_is_lent_out_of_touch) {
     AT(ALONE, "nothing");
     AT(CAME, "nothing");
     in_touch = false;
+    AT(RETURNED, "GIVE_UP");
+}
+
+TEST(nothing_is_lent_of_whose_node_something_has_happened) {
+    begin_held(true, 9);
+    AT(ALONE, "nothing");
+    AT(CAME, "nothing");
+    watched = false;
     AT(RETURNED, "GIVE_UP");
 }
 
@@ -279,7 +290,7 @@ static void check_action(walk *self, const zkl_lending *before, const zkl_lendin
     switch (action->kind) {
     case ZKL_LENDING_ACTION_LEND:
         EXPECT(!self->is_over && action->count > 0);
-        EXPECT(is_first || event->in_touch);
+        EXPECT(is_first || (event->in_touch && event->watched));
         EXPECT(lending.reads || lending.holders == 1);
         EXPECT(lending.reads || is_first || (lending.writes == 0 && !lending.doubtful));
         EXPECT_INT(action->number, self->number + 1);
@@ -359,6 +370,7 @@ static void wander(walk *self) {
         (zkl_lending_event_kind)unit_random_below(&self->random, ZKL_LENDING_EVENT_ENDED + 1);
     zkl_lending_event event = { .kind = kind,
                                 .in_touch = unit_random_below(&self->random, 8) > 0,
+                                .watched = unit_random_below(&self->random, 8) > 0,
                                 .late = unit_random_below(&self->random, 8) == 0 };
     event.only_try = kind == ZKL_LENDING_EVENT_CAME && unit_random_below(&self->random, 3) == 0;
     event.lost = kind == ZKL_LENDING_EVENT_WRITTEN && unit_random_below(&self->random, 4) == 0;
@@ -371,22 +383,27 @@ static void wander(walk *self) {
 
 /* Everything is answered, all is well, and nobody else comes: nobody waits for ever. */
 static void heal(walk *self) {
-    const zkl_lending_event turn = { .kind = ZKL_LENDING_EVENT_TURN, .in_touch = true };
+    const zkl_lending_event turn = { .kind = ZKL_LENDING_EVENT_TURN,
+                                     .in_touch = true,
+                                     .watched = true };
     if (lending.stage == ZKL_LENDING_ASKED && lending.waiters > 0) {
         walk_step(self, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_GRANTED });
     }
     while (lending.writes > 0) {
-        walk_step(self, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_WRITTEN, .in_touch = true });
+        walk_step(self, (zkl_lending_event){
+                            .kind = ZKL_LENDING_EVENT_WRITTEN, .in_touch = true, .watched = true });
     }
     if (!lending.alone && !lending.called && lending.stage == ZKL_LENDING_OURS) {
         walk_step(self, (zkl_lending_event){ .kind = self->was_called ? ZKL_LENDING_EVENT_CALLED
                                                                       : ZKL_LENDING_EVENT_ALONE,
-                                             .in_touch = true });
+                                             .in_touch = true,
+                                             .watched = true });
     }
     walk_step(self, turn); /* that was asked for, perhaps */
     while (lending.holders > 0) {
-        walk_step(self,
-                  (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_RETURNED, .in_touch = true });
+        walk_step(self, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_RETURNED,
+                                             .in_touch = true,
+                                             .watched = true });
     }
     walk_step(self, turn);
     if (!self->is_over) {
