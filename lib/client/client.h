@@ -82,7 +82,7 @@ struct zkl_client {
     zkl_client_session *sessions; /* the first is always there */
     zkl_close_listener *close_listeners;
     struct zkl_lender *lenders; /* of handles that share nodes */
-    zkl_timers timers; /* of all sessions */
+    zkl_timers timers;          /* of all sessions */
     pthread_t timer_thread;
     bool timer_thread_runs;
 };

@@ -74,9 +74,9 @@ int zkl_lender_find(zkl_lock *lock) {
     }
     zkl_pool pool = { 0 };
     const char *key = zkl_pool_print(
-        &pool, "%s\n%d\n%" PRId64 "\n%" PRId64 "\n%d\n%s\n%s", lock->members[0].path,
+        &pool, "%s\n%d\n%" PRId64 "\n%" PRId64 "\n%d\n%d\n%s\n%s", lock->members[0].path,
         own->local_hand_offs, own->local_hand_off_ms, own->retain_ms, own->fail_on_session_expiry,
-        or_empty(own->node_acl), or_empty(own->parent_acl));
+        own->revocable, or_empty(own->node_acl), or_empty(own->parent_acl));
     int status = key != NULL ? find_or_make(lock->client, key, &lock->lender) : ZKL_NO_MEMORY;
     zkl_pool_free(&pool);
     if (status == ZKL_OK) {
@@ -393,12 +393,11 @@ static void on_news(void *arg, zkl_request_news news, int status) {
 
 static int start(zkl_loan *loan, const zkl_lock *lock) {
     bool only_try = lock->attempt.timeout_ms == 0;
-    const zkl_request_options request = {
-        .mode = loan->mode,
-        .only_try = only_try,
-        .lent = true,
-        .fail_on_session_expiry = lock->options.fail_on_session_expiry != 0
-    };
+    const zkl_request_options request = { .mode = loan->mode,
+                                          .only_try = only_try,
+                                          .lent = true,
+                                          .fail_on_session_expiry =
+                                              lock->options.fail_on_session_expiry != 0 };
     zkl_run_options options = {
         .request = &request,
         .began_ms = lock->attempt.began_ms,
@@ -481,7 +480,7 @@ static int come(zkl_loan *loan, zkl_lock *lock) {
 
 int zkl_lender_ask(zkl_lock *lock) {
     int64_t timeout_ms = lock->attempt.timeout_ms;
-    zkl_timer *timer = &lock->attempt.timer;
+    zkl_timer *timer = lock->attempt.timer;
     zkl_loan *loan = lock->lender->joined[lock->members[0].mode];
     ZKL_TRY(loan != NULL ? come(loan, lock) : begin_loan(lock));
     if (zkl_lock_waits(lock) && timeout_ms > 0 && timer->timers == NULL) {

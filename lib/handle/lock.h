@@ -38,7 +38,8 @@ typedef struct lock_attempt {
     uint64_t recorded;       /* the number of a set in the record */
     zkl_create_group *group; /* of a set; NULL: there is one resource */
     zkl_session *session;
-    zkl_timer *timer; /* of its next turn; NULL: there is one resource, which has none */
+    zkl_timer
+        *timer; /* of a set's next turn, or of the deadline for a node that is lent; else NULL */
 } lock_attempt;
 
 /** The last grant. */

@@ -201,7 +201,8 @@ static size_t watched_bytes(const zkl_lock *lock) {
 int zkl_lock_start_request(const lock_member *member, zkl_session *session,
                            zkl_run_options *options, zkl_request_runner **runner) {
     const zkl_lock *lock = member->lock;
-    bool is_lent = options->request->lent; /* it changes hands without a write, so it names nobody */
+    bool is_lent =
+        options->request->lent; /* it changes hands without a write, so it names nobody */
     options->resource = member->resource;
     options->parent_path = member->path;
     options->tells_contended = lock->options.tell_contended != 0 || is_lent;

@@ -14,13 +14,17 @@
 
 /* ---- Input -------------------------------------------------------------------------------- */
 
+static bool wants_lending(const zkl_lock_options *options) {
+    return options->local_hand_offs > 0 || options->retain_ms > 0;
+}
+
 /* A node that is lent is one for all, so it cannot be what single handles want. */
 static int check_lending(const zkl_lock_options *options) {
     ZKL_TRY(zkl_validate_range("local_hand_offs", options->local_hand_offs, 0,
                                ZKL_LOCAL_HAND_OFFS_MAX));
     ZKL_TRY(zkl_validate_range("local_hand_off_ms", options->local_hand_off_ms, 0, INT64_MAX));
     ZKL_TRY(zkl_validate_range("retain_ms", options->retain_ms, 0, INT64_MAX));
-    bool is_lent = options->local_hand_offs > 0 || options->retain_ms > 0;
+    bool is_lent = wants_lending(options);
     if (is_lent && (options->permits != 0 || options->max_waiting != 0 || options->note != NULL)) {
         return zkl_refuse("option", "local_hand_offs or retain_ms",
                           "does not go with permits, max_waiting or note");
@@ -130,7 +134,7 @@ static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_o
     for (size_t i = 0; i < lock->count; i++) {
         fill_member(lock, &lock->members[i], &members[i]);
     }
-    if (lock->count > 1) {
+    if (lock->count > 1 || wants_lending(options)) {
         lock->attempt.timer = zkl_pool_take(texts, sizeof(*lock->attempt.timer));
     }
     ZKL_TRY(zkl_pool_status(texts));
@@ -219,7 +223,7 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, 
         return zkl_refuse("option", "permits or max_waiting",
                           "is not for a set: each member has its permits");
     }
-    if (options.local_hand_offs != 0 || options.retain_ms != 0) {
+    if (wants_lending(&options)) {
         return zkl_refuse("option", "local_hand_offs or retain_ms", "is not for a set");
     }
     ZKL_TRY(read_members(given_members, count, members));

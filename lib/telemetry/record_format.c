@@ -283,7 +283,7 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
     keep(&kept, names, view.listed ? place.own.text : NULL);
     keep(&kept, names, has_companion ? place.companion : NULL);
     keep(&kept, names, view.blocker);
-    keep(&kept, names, view.unlent);
+    keep(&kept, names, view.listed ? NULL : view.unlent); /* only a first list is judged by it */
     keep(&kept, names, view.unknown);
     keep(&kept, names, find_other(children, &place, &view));
     if (request->lost.twins) {

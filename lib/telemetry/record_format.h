@@ -172,6 +172,6 @@ void zkl_record_write_state(zkl_text *text, const zkl_request *request);
 void zkl_record_write_news(zkl_text *text, const zkl_session_news *news);
 
 /** Stores the names that a shortened list keeps, in its order, and returns how many. */
-#define ZKL_RECORD_SHORTENED_MAX 7
+#define ZKL_RECORD_SHORTENED_MAX 6
 size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
                           zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]);

@@ -39,7 +39,8 @@ void oracle_judge_revocation(unsigned contender, const zkl_lock_event *event) {
     if (!oracle.plan->revokes) {
         oracle_violated("contender %u is asked for its lock, and by nobody", contender);
     }
-    if (is_of_its_grant(one, one->revoked_pair) && ++one->revocations_told > one->node->revocations) {
+    if (is_of_its_grant(one, one->revoked_pair) &&
+        ++one->revocations_told > one->node->revocations) {
         oracle_violated("contender %u is asked for %s, %u times, and somebody has asked %u times",
                         contender, one->node->name, one->revocations_told, one->node->revocations);
     }

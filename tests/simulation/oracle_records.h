@@ -32,12 +32,12 @@ typedef struct record {
     int64_t granted_stopped_us;
     unsigned losses_told;
     unsigned revocations_told;
-    int64_t revoked_pair;     /* the token of the latest news that somebody asks for it */
-    bool has_handle;       /* that is open */
-    bool asked_closed;     /* its client was, when it asked */
-    bool left_closed;      /* ... when it began to leave */
-    bool was_closed;       /* another task closes its handle while it asks */
-    int64_t closed_us;     /* when that began */
+    int64_t revoked_pair; /* the token of the latest news that somebody asks for it */
+    bool has_handle;      /* that is open */
+    bool asked_closed;    /* its client was, when it asked */
+    bool left_closed;     /* ... when it began to leave */
+    bool was_closed;      /* another task closes its handle while it asks */
+    int64_t closed_us;    /* when that began */
     int64_t closed_stopped_us;
     bool asking;              /* it is in an acquire */
     char guid[ZKL_GUID_SIZE]; /* of its request; empty: not yet seen */
