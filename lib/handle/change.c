@@ -13,7 +13,7 @@ static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
     if (zkl_lock_is_of_other(lock, call->owner)) {
         return ZKL_NOT_OWNER;
     }
-    if (lock->is_set || lock->loan != NULL) {
+    if (lock->is_set || zkl_lock_borrows(lock)) {
         return zkl_refuse("lock", NULL,
                           lock->is_set ? "is a set: the modes of its resources stay"
                                        : "is lent by its client: its mode stays");

@@ -23,7 +23,7 @@ struct zkl_loan {
     zkl_lending lending;
     zkl_session *session;
     zkl_request_runner *runner; /* NULL when it has ended */
-    zkl_lock *waiters, *holders;
+    zkl_borrower *waiters, *holders;
     zkl_timer turn;
     int64_t since_ms; /* others may want it */
     int64_t idle_since_ms;
@@ -37,6 +37,7 @@ struct zkl_lender {
     unsigned hand_offs_max;
     int64_t hand_off_ms, retain_ms;
     zkl_loan *joined[MODES]; /* the loan of a mode that handles join; NULL: there is none */
+    int64_t newest;          /* the czxid of the newest node that was granted */
     UT_hash_handle hh;
     char key[];
 };
@@ -69,18 +70,18 @@ static const char *or_empty(const char *text) {
 /* Handles that differ in what their node is, or in how it is lent, share none. */
 int zkl_lender_find(zkl_lock *lock) {
     const zkl_lock_options *own = &lock->options;
-    if (own->local_hand_offs == 0 && own->retain_ms == 0) {
-        return ZKL_OK;
-    }
+    zkl_borrower *borrower = lock->borrower;
     zkl_pool pool = { 0 };
     const char *key = zkl_pool_print(
         &pool, "%s\n%d\n%" PRId64 "\n%" PRId64 "\n%d\n%d\n%s\n%s", lock->members[0].path,
         own->local_hand_offs, own->local_hand_off_ms, own->retain_ms, own->fail_on_session_expiry,
         own->revocable, or_empty(own->node_acl), or_empty(own->parent_acl));
-    int status = key != NULL ? find_or_make(lock->client, key, &lock->lender) : ZKL_NO_MEMORY;
+    int status = key != NULL ? find_or_make(lock->client, key, &borrower->lender) : ZKL_NO_MEMORY;
     zkl_pool_free(&pool);
     if (status == ZKL_OK) {
-        zkl_lender *lender = lock->lender;
+        zkl_lender *lender = borrower->lender;
+        borrower->lock = lock;
+        lock->attempt.timer = &borrower->deadline;
         lender->references++;
         lender->handles++;
         lender->hand_offs_max = (unsigned)own->local_hand_offs;
@@ -99,7 +100,7 @@ static void drop(zkl_lender *lender) {
 
 /* The limit of one reader would end the others' hold. */
 bool zkl_lender_serves(const zkl_lock *lock) {
-    return lock->lender != NULL &&
+    return lock->borrower != NULL &&
            (lock->members[0].mode != ZKL_READ || lock->options.max_hold_ms == 0);
 }
 
@@ -133,25 +134,26 @@ static void let_go(zkl_loan *loan) {
 }
 
 static void enter(zkl_loan *loan, zkl_lock *lock) {
-    zkl_lock *behind = loan->waiters;
-    while (behind != NULL && behind->options.local_priority >= lock->options.local_priority) {
-        behind = behind->loan_next;
+    zkl_borrower *behind = loan->waiters;
+    while (behind != NULL && behind->lock->options.local_priority >= lock->options.local_priority) {
+        behind = behind->next;
     }
-    DL_PREPEND_ELEM2(loan->waiters, behind, lock, loan_prev, loan_next); /* NULL: at the end */
-    lock->loan = loan;
-    lock->is_lent_to = false;
+    DL_PREPEND_ELEM(loan->waiters, behind, lock->borrower); /* NULL: at the end */
+    lock->borrower->loan = loan;
+    lock->borrower->holds = false;
     lock->attempt.session = loan->session;
     lock->members[0].runner = loan->runner;
 }
 
 static void leave(zkl_lock *lock) {
-    zkl_loan *loan = lock->loan;
-    if (lock->is_lent_to) {
-        DL_DELETE2(loan->holders, lock, loan_prev, loan_next);
+    zkl_borrower *borrower = lock->borrower;
+    zkl_loan *loan = borrower->loan;
+    if (borrower->holds) {
+        DL_DELETE(loan->holders, borrower);
     } else {
-        DL_DELETE2(loan->waiters, lock, loan_prev, loan_next);
+        DL_DELETE(loan->waiters, borrower);
     }
-    lock->loan = NULL;
+    borrower->loan = NULL;
     lock->members[0].runner = NULL;
 }
 
@@ -175,20 +177,20 @@ static zkl_lending_action_kind feed(zkl_loan *loan, zkl_lending_event event);
 
 static void lend(zkl_loan *loan, const zkl_lending_action *action) {
     for (unsigned i = 0; i < action->count; i++) {
-        zkl_lock *lock = loan->waiters;
-        DL_DELETE2(loan->waiters, lock, loan_prev, loan_next);
-        DL_APPEND2(loan->holders, lock, loan_prev, loan_next);
-        lock->is_lent_to = true;
-        lock->grant.local_number = action->number + i;
-        zkl_lock_take_news(lock, ZKL_REQUEST_DECIDED, ZKL_OK);
-        zkl_telemetry_decided(facts_of(lock), ZKL_OK, "");
+        zkl_borrower *borrower = loan->waiters;
+        DL_DELETE(loan->waiters, borrower);
+        DL_APPEND(loan->holders, borrower);
+        borrower->holds = true;
+        borrower->number = action->number + i;
+        zkl_lock_take_news(borrower->lock, ZKL_REQUEST_DECIDED, ZKL_OK);
+        zkl_telemetry_decided(facts_of(borrower->lock), ZKL_OK, "");
     }
 }
 
 /* With the end of the client their acquires have ended, and they leave by themselves. */
 static void move_waiters(zkl_loan *loan) {
     while (loan->waiters != NULL && !loan->lender->client->closed) {
-        zkl_lock *lock = loan->waiters;
+        zkl_lock *lock = loan->waiters->lock;
         leave(lock);
         (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_WENT });
         int status = zkl_lender_ask(lock);
@@ -207,8 +209,14 @@ static void give_up(zkl_loan *loan) {
     move_waiters(loan);
 }
 
+static void wake(zkl_loan *loan) {
+    zkl_timers_set(loan->session->timers, &loan->turn, now(loan));
+}
+
 static void keep(zkl_loan *loan) {
-    if (loan->turn.timers == NULL) {
+    if (*joined(loan) != loan) {
+        wake(loan);
+    } else if (loan->turn.timers == NULL) {
         zkl_timers_set(loan->session->timers, &loan->turn,
                        loan->idle_since_ms + loan->lender->retain_ms);
     }
@@ -223,7 +231,7 @@ static void perform(zkl_loan *loan, const zkl_lending_action *action) {
         give_up(loan);
         break;
     case ZKL_LENDING_ACTION_WAKE:
-        zkl_timers_set(loan->session->timers, &loan->turn, now(loan));
+        wake(loan);
         break;
     case ZKL_LENDING_ACTION_KEEP:
         keep(loan);
@@ -273,7 +281,8 @@ static void on_turn(void *arg) {
         move_waiters(loan);
     } else {
         zkl_liveness_check_lease(&loan->session->liveness);
-        bool idle = loan->holders == NULL && now(loan) - loan->idle_since_ms >= retain_ms;
+        bool is_over = *joined(loan) != loan || now(loan) - loan->idle_since_ms >= retain_ms;
+        bool idle = loan->holders == NULL && is_over;
         (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_TURN, .idle = idle });
     }
     let_go(loan);
@@ -289,7 +298,7 @@ static void tell(zkl_loan *loan, zkl_lending_event_kind kind) {
 static void fail_all(zkl_loan *loan, int status) {
     zkl_explanation why = zkl_explain_verdict(&loan->runner->sender, status);
     while (loan->waiters != NULL) {
-        zkl_lock *lock = loan->waiters;
+        zkl_lock *lock = loan->waiters->lock;
         lock->members[0].runner = loan->runner;
         zkl_lock_take_news(lock, ZKL_REQUEST_DECIDED, status);
         zkl_telemetry_decided(facts_of(lock), status, why.text);
@@ -298,13 +307,29 @@ static void fail_all(zkl_loan *loan, int status) {
     }
 }
 
+/* Readers may have two nodes, that of a try beside another. The newest is joined and the other one
+ * only used up, because whoever has held the newest must get no older one. (Of other modes no two
+ * are granted at once: where another is joined, it waits.) */
+static void join_newest(zkl_loan *loan) {
+    zkl_lender *lender = loan->lender;
+    zkl_loan *other = *joined(loan);
+    int64_t czxid = loan->runner->request.own.zxid;
+    if (czxid < lender->newest) {
+        unlist(loan);
+    } else if (other == NULL || loan->mode == ZKL_READ) {
+        *joined(loan) = loan;
+    }
+    if (other != NULL && other != loan) {
+        wake(other); /* perhaps it is idle */
+    }
+    lender->newest = czxid > lender->newest ? czxid : lender->newest;
+}
+
 /* A request that only tried is joined by others from now on. */
 static void on_decided(zkl_loan *loan, int status) {
     if (status == ZKL_OK) {
         loan->since_ms = loan->idle_since_ms = now(loan);
-        if (*joined(loan) == NULL) {
-            *joined(loan) = loan;
-        }
+        join_newest(loan);
         tell(loan, ZKL_LENDING_EVENT_GRANTED);
     } else {
         unlist(loan);
@@ -314,10 +339,11 @@ static void on_decided(zkl_loan *loan, int status) {
 }
 
 static void tell_holders(const zkl_loan *loan, zkl_request_news news, int status) {
-    for (zkl_lock *lock = loan->holders, *next; lock != NULL; lock = next) {
-        next = lock->loan_next;
-        if (news != ZKL_REQUEST_CONTENDED || lock->options.tell_contended != 0) {
-            zkl_lock_take_news(lock, news, status);
+    zkl_borrower *one = NULL;
+    zkl_borrower *next = NULL;
+    DL_FOREACH_SAFE(loan->holders, one, next) {
+        if (news != ZKL_REQUEST_CONTENDED || one->lock->options.tell_contended != 0) {
+            zkl_lock_take_news(one->lock, news, status);
         }
     }
 }
@@ -325,23 +351,25 @@ static void tell_holders(const zkl_loan *loan, zkl_request_news news, int status
 static void on_lost(zkl_loan *loan, int status) {
     unlist(loan);
     tell(loan, ZKL_LENDING_EVENT_ENDED);
-    for (const zkl_lock *lock = loan->holders; lock != NULL; lock = lock->loan_next) {
-        zkl_telemetry_lost(facts_of(lock), status);
+    const zkl_borrower *one = NULL;
+    DL_FOREACH(loan->holders, one) {
+        zkl_telemetry_lost(facts_of(one->lock), status);
     }
     tell_holders(loan, ZKL_REQUEST_LOST, status);
 }
 
 static void on_ended(zkl_loan *loan) {
+    const zkl_borrower *one = NULL;
     unlist(loan);
     if (loan->lending.stage != ZKL_LENDING_OVER) { /* the client is closed */
-        for (const zkl_lock *lock = loan->holders; lock != NULL; lock = lock->loan_next) {
-            zkl_telemetry_released(facts_of(lock));
+        DL_FOREACH(loan->holders, one) {
+            zkl_telemetry_released(facts_of(one->lock));
         }
         tell(loan, ZKL_LENDING_EVENT_ENDED);
     }
     tell_holders(loan, ZKL_REQUEST_ENDED, ZKL_OK);
-    for (zkl_lock *lock = loan->waiters; lock != NULL; lock = lock->loan_next) {
-        lock->members[0].runner = NULL;
+    DL_FOREACH(loan->waiters, one) {
+        one->lock->members[0].runner = NULL;
     }
     loan->runner = NULL;
 }
@@ -409,7 +437,7 @@ static int start(zkl_loan *loan, const zkl_lock *lock) {
 
 /* Others do not join the request of a try, which may be over at once. */
 static int begin_loan(zkl_lock *lock) {
-    zkl_lender *lender = lock->lender;
+    zkl_lender *lender = lock->borrower->lender;
     zkl_session *session = NULL;
     ZKL_TRY(zkl_client_choose_session(
         lock->client, zkl_request_runner_watched_bytes(lock->members[0].path, 0, true), &session));
@@ -431,7 +459,7 @@ static int begin_loan(zkl_lock *lock) {
     int status = start(loan, lock);
     if (status != ZKL_OK) {
         leave(lock);
-    } else if (lock->loan == loan) {
+    } else if (lock->borrower->loan == loan) {
         lock->members[0].runner = loan->runner;
     }
     let_go(loan);
@@ -480,19 +508,19 @@ static int come(zkl_loan *loan, zkl_lock *lock) {
 
 int zkl_lender_ask(zkl_lock *lock) {
     int64_t timeout_ms = lock->attempt.timeout_ms;
-    zkl_timer *timer = lock->attempt.timer;
-    zkl_loan *loan = lock->lender->joined[lock->members[0].mode];
+    zkl_timer *deadline = &lock->borrower->deadline;
+    zkl_loan *loan = lock->borrower->lender->joined[lock->members[0].mode];
     ZKL_TRY(loan != NULL ? come(loan, lock) : begin_loan(lock));
-    if (zkl_lock_waits(lock) && timeout_ms > 0 && timer->timers == NULL) {
-        *timer = (zkl_timer){ .fire = on_deadline, .arg = lock };
-        zkl_session_set_timer(lock->attempt.session, timer, timeout_ms);
+    if (zkl_lock_waits(lock) && timeout_ms > 0 && deadline->timers == NULL) {
+        *deadline = (zkl_timer){ .fire = on_deadline, .arg = lock };
+        zkl_session_set_timer(lock->attempt.session, deadline, timeout_ms);
     }
     return ZKL_OK;
 }
 
 void zkl_loan_leave(zkl_lock *lock) {
-    zkl_loan *loan = lock->loan;
-    bool held = lock->is_lent_to;
+    zkl_loan *loan = lock->borrower->loan;
+    bool held = lock->borrower->holds;
     loan->in_use++;
     if (!held) {
         zkl_telemetry_decided(facts_of(lock), lock->attempt.verdict, "");
@@ -511,10 +539,11 @@ void zkl_loan_leave(zkl_lock *lock) {
 }
 
 zkl_loan *zkl_loan_begin_write(const zkl_lock *lock) {
-    if (lock->loan != NULL) {
-        tell(lock->loan, ZKL_LENDING_EVENT_WRITING);
+    zkl_loan *loan = lock->borrower != NULL ? lock->borrower->loan : NULL;
+    if (loan != NULL) {
+        tell(loan, ZKL_LENDING_EVENT_WRITING);
     }
-    return lock->loan;
+    return loan;
 }
 
 void zkl_loan_end_write(zkl_loan *loan, bool is_lost) {
@@ -527,10 +556,10 @@ void zkl_loan_end_write(zkl_loan *loan, bool is_lost) {
 
 /* Nobody would acquire again what is kept when the last one has gone. */
 void zkl_lender_leave(const zkl_lock *lock) {
-    zkl_lender *lender = lock->lender;
-    if (lender == NULL) {
+    if (lock->borrower == NULL) {
         return;
     }
+    zkl_lender *lender = lock->borrower->lender;
     lender->handles--;
     for (size_t mode = 0; mode < MODES && lender->handles == 0; mode++) {
         zkl_loan *loan = lender->joined[mode];

@@ -53,10 +53,18 @@ bool zkl_lock_has_ended(const zkl_lock *lock) {
 
 /* ---- For others to read ----------------------------------------------------------------- */
 
+bool zkl_lock_borrows(const zkl_lock *lock) {
+    return lock->borrower != NULL && lock->borrower->loan != NULL;
+}
+
+int64_t zkl_lock_local_number(const zkl_lock *lock) {
+    return lock->borrower != NULL ? lock->borrower->number : 0;
+}
+
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_lock_granted *granted) {
     const zkl_request_runner *runner = lock->members[0].runner;
     granted->token = lock->grant.token;
-    granted->local_number = lock->grant.local_number;
+    granted->local_number = zkl_lock_local_number(lock);
     granted->mode = lock->grant.mode;
     granted->waited_ms = lock->grant.waited_ms;
     if (granted->node != NULL && runner != NULL && runner->request.own.node[0] != '\0') {

@@ -38,8 +38,7 @@ typedef struct lock_attempt {
     uint64_t recorded;       /* the number of a set in the record */
     zkl_create_group *group; /* of a set; NULL: there is one resource */
     zkl_session *session;
-    zkl_timer
-        *timer; /* of a set's next turn, or of the deadline for a node that is lent; else NULL */
+    zkl_timer *timer; /* of a set's next turn, of the deadline for what is lent; else NULL */
 } lock_attempt;
 
 /** The last grant. */
@@ -49,7 +48,6 @@ typedef struct lock_grant {
     uint32_t holds;
     zkl_mode mode;
     int64_t token;
-    int64_t local_number; /* of a node that is lent; else 0 */
     int64_t granted_ms;
     int64_t waited_ms;
     int lost_reason;
@@ -70,6 +68,17 @@ typedef struct zkl_lock_events {
     zkl_lock_callbacks owed;
     struct zkl_lock_message *for_grant, *for_loss; /* allocated in advance */
 } zkl_lock_events;
+
+/** What a handle has that shares nodes with others of its client: lender.h. */
+typedef struct zkl_borrower {
+    zkl_lock *lock;
+    struct zkl_lender *lender;
+    struct zkl_loan *loan; /* in which it takes part; NULL: none */
+    bool holds;            /* and does not only wait */
+    int64_t number;        /* of its grant within the loan; 0: it was granted none */
+    zkl_timer deadline;
+    struct zkl_borrower *prev, *next;
+} zkl_borrower;
 
 /* The first part never changes; the client's mutex guards the second. */
 struct zkl_lock {
@@ -95,10 +104,7 @@ struct zkl_lock {
     zkl_transaction *commits;       /* under way */
     struct zkl_lock_search *search; /* of a layer; NULL: none */
     zkl_close_listener close_listener;
-    struct zkl_lender *lender; /* NULL: it always makes a node of its own */
-    struct zkl_loan *loan;     /* in which it takes part; NULL: none */
-    bool is_lent_to;           /* it holds it, and does not only wait */
-    zkl_lock *loan_prev, *loan_next;
+    struct zkl_borrower *borrower; /* NULL: it always makes a node of its own */
     size_t count;
     lock_member members[];
 };
@@ -120,6 +126,10 @@ bool zkl_lock_waits(const zkl_lock *lock);
 bool zkl_lock_is_downgrading(const zkl_lock *lock);
 /** Whether none of its requests is under way. */
 bool zkl_lock_has_ended(const zkl_lock *lock);
+/** Whether it holds what its client lends, or waits for it. */
+bool zkl_lock_borrows(const zkl_lock *lock);
+/** The second half of the token of the last grant; 0: it was of a node of its own. */
+int64_t zkl_lock_local_number(const zkl_lock *lock);
 
 /** What a call obtained. */
 typedef struct zkl_lock_granted {

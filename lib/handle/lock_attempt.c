@@ -56,7 +56,7 @@ static zkl_lock_event make_event(zkl_lock *lock, zkl_lock_state state, const loc
                              .lock = lock,
                              .state = state,
                              .token = lock->grant.token,
-                             .local_number = lock->grant.local_number,
+                             .local_number = zkl_lock_local_number(lock),
                              .resource = about != NULL ? about->resource : "" };
 }
 
@@ -269,7 +269,7 @@ static int make_requests(zkl_lock *lock, int64_t timeout_ms) {
 }
 
 void zkl_lock_leave_queues(zkl_lock *lock) {
-    if (lock->loan != NULL) {
+    if (zkl_lock_borrows(lock)) {
         zkl_loan_leave(lock);
         return;
     }
@@ -392,7 +392,9 @@ int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms) {
     attempt->set = zkl_set_begin((unsigned)lock->count, timeout_ms == 0,
                                  lock->options.fail_on_session_expiry != 0);
     attempt->recorded = 0;
-    lock->grant.local_number = 0;
+    if (lock->borrower != NULL) {
+        lock->borrower->number = 0;
+    }
     keep_reason(&lock->members[0], (zkl_explanation){ "" });
     return make_requests(lock, timeout_ms);
 }
@@ -408,7 +410,7 @@ void zkl_lock_client_closes(void *arg) {
     zkl_lock *lock = arg;
     if (zkl_lock_waits(lock)) {
         feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_CLIENT_CLOSES });
-        if (lock->loan != NULL) {
+        if (zkl_lock_borrows(lock)) {
             zkl_loan_leave(lock);
         }
     }
@@ -437,7 +439,7 @@ static void note_grant(zkl_lock *lock) {
     grant->granted_ms = first->sender.granted_ms;
     grant->waited_ms =
         first->sender.granted_ms -
-        (lock->loan != NULL ? lock->attempt.began_ms : first->sender.options.began_ms);
+        (zkl_lock_borrows(lock) ? lock->attempt.began_ms : first->sender.options.began_ms);
     tell_grant(lock);
 }
 

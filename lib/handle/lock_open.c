@@ -134,8 +134,10 @@ static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_o
     for (size_t i = 0; i < lock->count; i++) {
         fill_member(lock, &lock->members[i], &members[i]);
     }
-    if (lock->count > 1 || wants_lending(options)) {
+    if (lock->count > 1) {
         lock->attempt.timer = zkl_pool_take(texts, sizeof(*lock->attempt.timer));
+    } else if (wants_lending(options)) {
+        lock->borrower = zkl_pool_take(texts, sizeof(*lock->borrower));
     }
     ZKL_TRY(zkl_pool_status(texts));
     return check_duplicates(lock);
@@ -151,7 +153,7 @@ static int attach(zkl_lock *lock, const char *resource_class) {
     if (lock->options.state_callback != NULL) {
         ZKL_TRY(zkl_client_need_callbacks(client));
     }
-    ZKL_TRY(zkl_lender_find(lock));
+    ZKL_TRY(lock->borrower != NULL ? zkl_lender_find(lock) : ZKL_OK);
     lock->metrics =
         zkl_metrics_class(client->metrics, resource_class != NULL ? resource_class : "");
     lock->id = ++client->last_lock_id;
@@ -246,9 +248,9 @@ void zkl_lock_close(zkl_lock *lock) {
     zkl_lock_give_up(lock);
     zkl_lock_callbacks_close(&lock->events.owed);
     DL_DELETE(client->close_listeners, &lock->close_listener);
+    zkl_lender_leave(lock);
     zkl_shared_pool_drop(lock->texts); /* its requests may keep them */
     lock->texts = NULL;
-    zkl_lender_leave(lock);
     pthread_mutex_unlock(&client->mutex);
     zkl_handle_close(&lock->open);
     free_lock(lock);

@@ -164,7 +164,7 @@ static int make_transaction(zkl_lock *lock, zkl_transaction **result) {
     }
     transaction->lock = lock;
     transaction->token = lock->grant.token;
-    transaction->local_number = lock->grant.local_number;
+    transaction->local_number = zkl_lock_local_number(lock);
     transaction->count = transaction->guards = lock->count;
     transaction->bytes = (lock->count - 1) * GUARD_BYTES;
     for (size_t i = 0; i < lock->count; i++) {
@@ -206,8 +206,9 @@ void zkl_transaction_free(zkl_transaction *transaction) {
 /* ---- The beginning of a write ---------------------------------------------------- */
 
 static bool is_of_same_grant(const zkl_transaction *transaction) {
-    const lock_grant *grant = &transaction->lock->grant;
-    return transaction->token == grant->token && transaction->local_number == grant->local_number;
+    const zkl_lock *lock = transaction->lock;
+    return transaction->token == lock->grant.token &&
+           transaction->local_number == zkl_lock_local_number(lock);
 }
 
 /* A transaction keeps the nodes of the grant that it was begun under: an upgrade begins another. */
