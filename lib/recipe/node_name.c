@@ -149,7 +149,7 @@ void zkl_node_name_prefix(char *text, const char *guid, zkl_node_name name) {
     }
 }
 
-void zkl_guid_mark_lent(char *guid) {
+void zkl_node_name_mark_lent(char *guid) {
     guid[GUID_VARIANT_AT] = LENT_VARIANT;
 }
 

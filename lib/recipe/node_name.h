@@ -73,7 +73,7 @@ zkl_node_name zkl_node_name_of(zkl_mode mode, unsigned permits);
 void zkl_node_name_prefix(char *text, const char *guid, zkl_node_name name);
 
 /** Marks a GUID as that of a node which its client lends. */
-void zkl_guid_mark_lent(char *guid);
+void zkl_node_name_mark_lent(char *guid);
 
 /** Copies a name into room for ZKL_NODE_NAME_SIZE bytes; what is longer is cut, and no name of
  *  ours. */

@@ -319,7 +319,7 @@ static void on_hold_limit(zkl_request *request, const zkl_step *step) {
 /* What is made in this session. */
 static void name_nodes(zkl_request *request) {
     if (request->options.lent) {
-        zkl_guid_mark_lent(request->session.guid);
+        zkl_node_name_mark_lent(request->session.guid);
     }
     zkl_node_name_prefix(request->session.prefix, request->session.guid,
                          zkl_request_place(request).own.name);

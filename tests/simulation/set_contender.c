@@ -136,7 +136,7 @@ static bool was_taken(const set_contender *self, size_t number) {
     return false;
 }
 
-/* Of all one is enough; of any each must be. */
+/* Of all one is enough; of any each must be that has numbers left: the last one decides. */
 static bool may_be_busy(const set_contender *self) {
     int32_t stripe = set_stripe_asked(self->plan, self->turn);
     if (stripe != ZKL_ALL_STRIPES) {
@@ -147,7 +147,8 @@ static bool may_be_busy(const set_contender *self) {
         taken += was_taken(self, i) ? 1 : 0;
     }
     bool wants_any = self->plan->stripes > 0 && self->turn->way == PLAN_ANY;
-    return taken >= (wants_any ? set_count(self->plan) : 1);
+    bool may_lack_numbers = oracle.plan->first_sequence_to_end >= 0;
+    return taken >= (wants_any && !may_lack_numbers ? set_count(self->plan) : 1);
 }
 
 /* ---- A turn -------------------------------------------------------------------------------- */
