@@ -195,6 +195,26 @@ TEST(waiters_with_priority_come_first) {
     end();
 }
 
+/* Whoever came between the list before the grant and the grant itself is in no list yet. */
+TEST(grant_by_the_word_of_a_release_is_not_taken_for_being_alone) {
+    char behind[ZKL_NODE_PATH_SIZE];
+    begin(0, 0, RETAIN_MS);
+    EXPECT_INT(relative_acquire(&other, ZKL_FOREVER), ZKL_OK);
+    start(&all[0], ZKL_FOREVER);
+    start(&all[1], ZKL_FOREVER);
+    zkl_testing_add_contender(RELATIVE_RESOURCE, ZKL_EXCLUSIVE, behind);
+    EXPECT_INT(relative_release(&other), ZKL_OK);
+    EXPECT_INT(join(&all[0]), ZKL_OK);
+    EXPECT_INT(release(&all[0]), ZKL_OK);
+    soon();
+    EXPECT_INT(all[1].status, RELATIVE_WAITS);
+    EXPECT_INT(nodes(), 2);
+    EXPECT_INT(zkl_testing_delete_node(behind), 1);
+    EXPECT_INT(join(&all[1]), ZKL_OK);
+    EXPECT_INT(all[1].grant.local_number, 1);
+    end();
+}
+
 /* ---- A node that is kept --------------------------------------------------------------- */
 
 TEST(kept_node_is_acquired_again_without_a_request) {
@@ -283,6 +303,35 @@ TEST(kept_node_is_not_lent_while_disconnected) {
     end();
 }
 
+TEST(node_is_not_lent_by_a_process_that_was_stopped) {
+    begin(10, 0, 0);
+    EXPECT_INT(acquire(&all[0], ZKL_FOREVER), ZKL_OK);
+    start(&all[1], ZKL_FOREVER);
+    zkl_testing_pause(NULL, RELATIVE_SESSION_MS - 500);
+    EXPECT_INT(release(&all[0]), ZKL_OK);
+    EXPECT_INT(join(&all[1]), ZKL_OK);
+    EXPECT_INT(all[1].grant.local_number, 1);
+    end();
+}
+
+TEST(kept_node_is_not_lent_with_the_rest_of_a_lease) {
+    int64_t left_ms = RELATIVE_SESSION_MS;
+    begin(0, 0, RETAIN_MS);
+    EXPECT_INT(acquire(&all[0], ZKL_FOREVER), ZKL_OK);
+    soon();
+    zkl_testing_slow_servers(2L * RELATIVE_SESSION_MS, 2L * RELATIVE_SESSION_MS);
+    while (left_ms > 50) {
+        zkl_testing_sleep(10);
+        EXPECT_INT(zkl_lock_check(all[0].lock, &left_ms), ZKL_OK);
+    }
+    EXPECT_INT(release(&all[0]), ZKL_OK);
+    EXPECT(acquire(&all[1], 0) != ZKL_OK);
+    zkl_testing_heal();
+    EXPECT_INT(acquire(&all[1], ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(all[1].grant.local_number, 1);
+    end();
+}
+
 TEST(kept_node_whose_session_ends_is_made_anew) {
     begin(0, 0, RETAIN_MS);
     EXPECT_INT(acquire(&all[0], ZKL_FOREVER), ZKL_OK);
@@ -313,6 +362,29 @@ TEST(readers_of_a_client_share_one_node) {
         soon();
     }
     EXPECT_INT(relative_join(&other), ZKL_OK);
+    end();
+}
+
+/* Where it is not known yet whether the loan is alone, a reader's try makes another. */
+TEST(reader_that_has_had_the_newer_node_gets_no_older_one) {
+    begin(0, 0, RETAIN_MS);
+    for (size_t i = 0; i < 3; i++) {
+        all[i].mode = ZKL_READ;
+    }
+    EXPECT_INT(acquire(&all[0], ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(acquire(&all[1], 0), ZKL_OK);
+    EXPECT_INT(nodes(), 2);
+    zkl_grant last = all[1].grant;
+    EXPECT(last.token > all[0].grant.token);
+    EXPECT_INT(release(&all[1]), ZKL_OK);
+    soon();
+    EXPECT_INT(acquire(&all[1], ZKL_FOREVER), ZKL_OK);
+    EXPECT(is_later(&all[1].grant, &last));
+    EXPECT_INT(acquire(&all[2], ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(all[2].grant.token, last.token);
+    EXPECT_INT(release(&all[0]), ZKL_OK);
+    soon();
+    EXPECT_INT(nodes(), 1); /* the older one is not kept */
     end();
 }
 
