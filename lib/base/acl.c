@@ -1,9 +1,9 @@
 #include "base/acl.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error_message.h"
+#include "base/text.h"
 #include "base/validation.h"
 
 #define LETTERS "rwcda" /* in the order of their bits */
@@ -61,32 +61,27 @@ bool zkl_acl_uses_auth(const char *text) {
 
 /* An ACL that is being written. */
 typedef struct draft {
-    char *text;
-    size_t used;
+    zkl_text text;
     int taken; /* permissions that nobody gets */
 } draft;
 
 /* An entry without permissions is none. */
-static void add(draft *self, const char *scheme_and_id, size_t length, int permissions) {
+static void add(draft *self, const char *scheme, const char *id, size_t length, int permissions) {
     permissions &= ~self->taken;
     if (permissions == 0) {
         return;
     }
-    self->used +=
-        (size_t)snprintf(self->text + self->used, ZKL_ACL_WRITTEN_SIZE - self->used,
-                         "%s%.*s:", self->used > 0 ? "," : "", (int)length, scheme_and_id);
+    zkl_text_add(&self->text, self->text.length > 0 ? "," : "");
+    zkl_text_add(&self->text, scheme);
+    zkl_text_add_bytes(&self->text, id, length);
+    zkl_text_add(&self->text, ":");
     for (int i = 0; LETTERS[i] != '\0'; i++) {
-        if ((permissions >> i & 1) != 0) {
-            self->text[self->used++] = LETTERS[i];
-        }
+        zkl_text_add_bytes(&self->text, &LETTERS[i], permissions >> i & 1);
     }
-    self->text[self->used] = '\0';
 }
 
 static void add_digest(draft *self, const char *id, int permissions) {
-    char entry[sizeof("digest:") + ZKL_DIGEST_ID_SIZE];
-    snprintf(entry, sizeof(entry), "digest:%s", id);
-    add(self, entry, strlen(entry), permissions);
+    add(self, "digest:", id, strlen(id), permissions);
 }
 
 /* Without one the servers are to refuse the ACL, as they do with the scheme auth: this is no id. */
@@ -101,7 +96,8 @@ static void add_shared(draft *self, const zkl_acl_identities *identities, int pe
 
 void zkl_acl_write(char text[ZKL_ACL_WRITTEN_SIZE], const char *acl,
                    const zkl_acl_identities *identities) {
-    draft self = { .text = text, .taken = identities->own != NULL ? WRITE_AND_ADMIN : 0 };
+    draft self = { .text = { .bytes = text, .size = ZKL_ACL_WRITTEN_SIZE - 1 },
+                   .taken = identities->own != NULL ? WRITE_AND_ADMIN : 0 };
     int of_shared = 0;
     zkl_acl_entry entry;
     for (const char *next = acl != NULL ? acl : ZKL_ACL_OPEN; zkl_acl_next(&next, &entry);) {
@@ -109,7 +105,7 @@ void zkl_acl_write(char text[ZKL_ACL_WRITTEN_SIZE], const char *acl,
             of_shared |= entry.permissions;
         } else {
             size_t length = (size_t)(entry.id + entry.id_length - entry.scheme);
-            add(&self, entry.scheme, length, entry.permissions);
+            add(&self, "", entry.scheme, length, entry.permissions);
         }
     }
     add_shared(&self, identities, of_shared);
@@ -117,6 +113,7 @@ void zkl_acl_write(char text[ZKL_ACL_WRITTEN_SIZE], const char *acl,
         self.taken = 0;
         add_digest(&self, identities->own, WRITE_AND_ADMIN);
     }
+    text[self.text.length] = '\0';
 }
 
 /* ---- Checked ------------------------------------------------------------------------------ */

@@ -245,11 +245,11 @@ int zkl_validate_mode(zkl_mode mode, unsigned permits) {
 }
 
 int zkl_validate_range(const char *what, int64_t value, int64_t lowest, int64_t highest) {
-    char given[64];
-    snprintf(given, sizeof(given), "%s %lld", what, (long long)value);
     if (value >= lowest && value <= highest) {
         return ZKL_OK;
     }
+    char given[64];
+    snprintf(given, sizeof(given), "%s %lld", what, (long long)value);
     if (lowest == highest) {
         return zkl_refuse(given, NULL, "must be %lld", (long long)lowest);
     }

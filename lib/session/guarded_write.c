@@ -22,7 +22,8 @@ static void send(zkl_guarded_write *write) {
 
 void zkl_guarded_writes_review(zkl_session *session) {
     zkl_guarded_write *next = NULL;
-    bool in_touch = session->connected && !zkl_liveness_is_silent(&session->liveness);
+    bool in_touch = session->guarded_writes != NULL && session->connected &&
+                    !zkl_liveness_is_silent(&session->liveness);
     for (zkl_guarded_write *write = session->guarded_writes; in_touch && write != NULL;
          write = next) {
         next = write->next;

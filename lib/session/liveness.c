@@ -22,8 +22,11 @@ static int64_t longest_silence_of(const zkl_liveness *liveness) {
 /* ---- The lease ----------------------------------------------------------- */
 
 void zkl_liveness_check_lease(zkl_liveness *liveness) {
+    if (!liveness->lease_runs) { /* nothing can end, and most clients want no lease */
+        return;
+    }
     int64_t now = now_of(liveness);
-    if (liveness->lease_runs && !zkl_lease_runs(&liveness->lease, now)) {
+    if (!zkl_lease_runs(&liveness->lease, now)) {
         liveness->lease_runs = false;
         liveness->lease_ample = false;
         liveness->tell(liveness->arg, ZKL_EVENT_LEASE_ENDED);
@@ -90,9 +93,9 @@ static int64_t heard_ms(const zkl_liveness *liveness) {
 
 /* After a stop of this process the session may be over, and a server that lags answers all the
  * same: until the leader has committed a write that was sent after the stop. */
-static void note_gap(zkl_liveness *liveness, int64_t sent_ms, bool is_committed) {
+static void note_gap(zkl_liveness *liveness, int64_t sent_ms, int64_t now_ms, bool is_committed) {
     int64_t longest = longest_silence_of(liveness);
-    if (is_committed && now_of(liveness) - sent_ms < longest) {
+    if (is_committed && now_ms - sent_ms < longest) {
         liveness->may_be_over = false;
     } else if (sent_ms - heard_ms(liveness) >= longest) {
         liveness->may_be_over = true;
@@ -105,12 +108,13 @@ bool zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64
         return false;
     }
     bool is_committed = was_write && zkl_is_committed(reply);
-    note_gap(liveness, sent_ms, is_committed);
+    int64_t now_ms = now_of(liveness);
+    note_gap(liveness, sent_ms, now_ms, is_committed);
     if (sent_ms > liveness->answered_ms) {
         liveness->answered_ms = sent_ms;
     }
     if (reply->outcome != ZKL_OUTCOME_NOT_NOW &&
-        zkl_lease_answered(&liveness->lease, sent_ms, now_of(liveness), is_committed)) {
+        zkl_lease_answered(&liveness->lease, sent_ms, now_ms, is_committed)) {
         lease_extended(liveness);
     }
     set_write_timer(liveness);

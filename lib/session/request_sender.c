@@ -6,9 +6,6 @@
 
 #include "base/threads.h"
 
-/* "owner=", a name and a line's end. */
-enum { OWNER_LINE_SIZE = ZKL_OWNER_MAX + 8 };
-
 void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news news, int status) {
     if (self->options.owner.on_news != NULL) {
         self->options.owner.on_news(self->options.owner.arg, news, status);
@@ -19,7 +16,11 @@ void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news new
 
 void zkl_request_node_path(const zkl_request_sender *self, const char *node,
                            char path[ZKL_NODE_PATH_SIZE]) {
-    snprintf(path, ZKL_NODE_PATH_SIZE, "%s/%s", self->options.parent_path, node);
+    zkl_text text = { .bytes = path, .size = ZKL_NODE_PATH_SIZE - 1 };
+    zkl_text_add(&text, self->options.parent_path);
+    zkl_text_add(&text, "/");
+    zkl_text_add(&text, node);
+    path[text.length] = '\0';
 }
 
 /* Of a node of the resource, or the resource's own path, or that of a level above it. */
@@ -31,28 +32,35 @@ static void write_path(const zkl_request_sender *self, const zkl_action *action,
     }
 }
 
-static void write_owner(const zkl_run_options *options, char line[OWNER_LINE_SIZE]) {
-    line[0] = '\0';
+static void add_owner(zkl_text *text, const zkl_run_options *options) {
     if (options->owner_name != NULL) {
-        snprintf(line, OWNER_LINE_SIZE, "owner=%s\n", options->owner_name);
-    } else if (options->thread != 0) {
-        snprintf(line, OWNER_LINE_SIZE, "owner=%d:%" PRIu64 "\n", options->process,
-                 options->thread);
-    } else if (options->owner_id != 0) {
-        snprintf(line, OWNER_LINE_SIZE, "owner=%d:handle:%" PRIu64 "\n", options->process,
-                 options->owner_id);
+        zkl_text_add(text, "owner=");
+        zkl_text_add(text, options->owner_name);
+        zkl_text_add(text, "\n");
+    } else if (options->thread != 0 || options->owner_id != 0) {
+        zkl_text_add_numbered(text, "owner=", options->process);
+        bool is_thread = options->thread != 0;
+        zkl_text_add_numbered(text, is_thread ? ":" : ":handle:",
+                              (int64_t)(is_thread ? options->thread : options->owner_id));
+        zkl_text_add(text, "\n");
     }
 }
 
 void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUEST_DATA_SIZE]) {
+    zkl_text text = { .bytes = data, .size = ZKL_REQUEST_DATA_SIZE - 1 };
     char now[ZKL_TIME_SIZE];
-    char owner[OWNER_LINE_SIZE];
     zkl_format_time(now, zkl_wall_clock_ms());
-    write_owner(&self->options, owner);
-    bool has_note = self->options.note != NULL;
-    snprintf(data, ZKL_REQUEST_DATA_SIZE, "%s%stime=%s\n%s%s%s", self->session->identity, owner,
-             now, has_note ? "note=" : "", has_note ? self->options.note : "",
-             has_note ? "\n" : "");
+    zkl_text_add(&text, self->session->identity);
+    add_owner(&text, &self->options);
+    zkl_text_add(&text, "time=");
+    zkl_text_add(&text, now);
+    zkl_text_add(&text, "\n");
+    if (self->options.note != NULL) {
+        zkl_text_add(&text, "note=");
+        zkl_text_add(&text, self->options.note);
+        zkl_text_add(&text, "\n");
+    }
+    data[text.length] = '\0';
 }
 
 /* ---- Operations --------------------------------------------------------------------------- */

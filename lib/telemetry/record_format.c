@@ -8,75 +8,37 @@
 
 /* ---- Text ---------------------------------------------------------------- */
 
-static void add_bytes(zkl_text *text, const char *bytes, size_t length) {
-    if (text->too_long || length > text->size - text->length) {
-        text->too_long = true;
-        return;
-    }
-    memcpy(text->bytes + text->length, bytes, length);
-    text->length += length;
-}
-
-void zkl_text_add(zkl_text *text, const char *string) {
-    add_bytes(text, string, strlen(string));
-}
-
-enum { DIGITS_MAX = 24 };
-
-static void add_digits(zkl_text *text, uint64_t number, unsigned base) {
-    char digits[DIGITS_MAX];
-    size_t at = DIGITS_MAX;
-    do {
-        digits[--at] = "0123456789abcdef"[number % base];
-        number /= base;
-    } while (number > 0);
-    add_bytes(text, digits + at, DIGITS_MAX - at);
-}
-
-void zkl_text_add_number(zkl_text *text, int64_t number) {
-    uint64_t magnitude = (uint64_t)number;
-    if (number < 0) {
-        zkl_text_add(text, "-");
-        magnitude = 0 - magnitude;
-    }
-    add_digits(text, magnitude, 10);
-}
-
-void zkl_text_add_numbered(zkl_text *text, const char *string, int64_t number) {
-    zkl_text_add(text, string);
-    zkl_text_add_number(text, number);
-}
-
-void zkl_text_add_bits(zkl_text *text, uint64_t bits) {
-    zkl_text_add(text, "0x");
-    add_digits(text, bits, 16);
-}
-
 bool zkl_record_is_escaped(unsigned char byte) {
     return byte <= ' ' || byte >= 0x7f || byte == '%' || byte == ',';
 }
 
-/* Most names have no others. */
-static bool is_plain(char byte) {
-    return byte >= '-' && byte < 0x7f;
+/* How many bytes of a value are of those that most names have no others than. */
+static size_t count_plain(const char *value) {
+    size_t count = 0;
+    while (value[count] >= '-' && value[count] < 0x7f) {
+        count++;
+    }
+    return count;
 }
 
 void zkl_text_add_value(zkl_text *text, const char *value) {
-    const char *plain = value;
-    for (; *value != '\0'; value++) {
+    for (;;) {
+        size_t plain = count_plain(value);
+        zkl_text_add_bytes(text, value, plain);
+        value += plain;
+        if (*value == '\0') {
+            return;
+        }
         unsigned char byte = (unsigned char)*value;
-        if (is_plain(*value)) {
-            continue;
-        }
+        const char escaped[] = { '%', "0123456789ABCDEF"[byte >> 4U],
+                                 "0123456789ABCDEF"[byte & 0xfU] };
         if (zkl_record_is_escaped(byte)) {
-            add_bytes(text, plain, (size_t)(value - plain));
-            char escaped[3] = { '%', "0123456789ABCDEF"[byte >> 4U],
-                                "0123456789ABCDEF"[byte & 0xfU] };
-            add_bytes(text, escaped, sizeof(escaped));
-            plain = value + 1;
+            zkl_text_add_bytes(text, escaped, sizeof(escaped));
+        } else {
+            zkl_text_add_bytes(text, value, 1);
         }
+        value++;
     }
-    add_bytes(text, plain, (size_t)(value - plain));
 }
 
 /* ---- Names --------------------------------------------------------------- */
@@ -134,7 +96,8 @@ static void add_status(zkl_text *text, int status) {
 
 #define FIELDS(...) LIST_OF(const zkl_record_field, __VA_ARGS__)
 #define FIELD(owner, of, type, name)                                                               \
-    { #of #name, ZKL_RECORD_##type, offsetof(owner, of name), sizeof(zkl_field_##type) },
+    { #of #name, sizeof(#of #name) - 1, ZKL_RECORD_##type, offsetof(owner, of name),               \
+      sizeof(zkl_field_##type) },
 #define EVENT_FIELD(of, type, name) FIELD(zkl_event, of, type, name)
 #define ACTION_FIELD(of, type, name) FIELD(zkl_action, of, type, name)
 #define SET_EVENT_FIELD(of, type, name) FIELD(zkl_set_event, of, type, name)
@@ -168,16 +131,20 @@ static const void *at(const zkl_record_field *field, const void *object) {
 }
 
 bool zkl_record_field_is_silent(const zkl_record_field *field, const void *object) {
-    static const char zeros[sizeof(int64_t)];
     const void *value = at(field, object);
     switch (field->type) {
     case ZKL_RECORD_CHILDREN:
         return ((const zkl_listed *)value)->count == 0;
+    case ZKL_RECORD_FLAG:
     case ZKL_RECORD_GUID:
     case ZKL_RECORD_NAME:
         return *(const char *)value == '\0';
+    case ZKL_RECORD_NUMBER:
+        return *(const int64_t *)value == 0;
+    case ZKL_RECORD_STRING:
+        return *(const char *const *)value == NULL;
     default:
-        return memcmp(value, zeros, field->size) == 0;
+        return *(const unsigned *)value == 0;
     }
 }
 
@@ -219,7 +186,7 @@ static void add_value(zkl_text *text, zkl_record_type type, const void *value) {
 }
 
 void zkl_record_write_field(zkl_text *text, const zkl_record_field *field, const void *object) {
-    zkl_text_add(text, field->name);
+    zkl_text_add_bytes(text, field->name, field->name_length);
     if (field->type != ZKL_RECORD_FLAG) {
         zkl_text_add(text, "=");
         add_value(text, field->type, at(field, object));

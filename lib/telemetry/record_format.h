@@ -35,6 +35,7 @@
  */
 #pragma once
 
+#include "base/text.h"
 #include "recipe/request_types.h"
 #include "recipe/set.h"
 #include "telemetry/session_news.h"
@@ -54,22 +55,7 @@
 
 /* ---- Text ---------------------------------------------------------------- */
 
-/** Text that is being written, into the caller's memory. Its functions allocate and
- *  lock nothing, so that a program that is about to abort can call them. */
-typedef struct zkl_text {
-    char *bytes;
-    size_t size;
-    size_t length;
-    bool too_long; /* something had no room, and is missing */
-} zkl_text;
-
-void zkl_text_add(zkl_text *text, const char *string);
-void zkl_text_add_number(zkl_text *text, int64_t number);
-/** Text, and a number behind it. */
-void zkl_text_add_numbered(zkl_text *text, const char *string, int64_t number);
-/** As 0x... */
-void zkl_text_add_bits(zkl_text *text, uint64_t bits);
-/** With what needs it escaped. */
+/** Adds a value, with what needs it escaped. */
 void zkl_text_add_value(zkl_text *text, const char *value);
 
 /** Whether a byte of a value is written as %XX. */
@@ -110,6 +96,7 @@ typedef enum zkl_record_type {
 
 typedef struct zkl_record_field {
     const char *name;
+    size_t name_length;
     zkl_record_type type;
     size_t offset; /* in its struct */
     size_t size;
