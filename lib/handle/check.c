@@ -39,15 +39,17 @@ int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
 
 /* ---- Information ---------------------------------------------------------------------- */
 
+/* 1: the request is there, and does not leave. */
+static uint64_t stays(const zkl_request_runner *runner) {
+    return runner != NULL && runner->request.stage < ZKL_STAGE_LEAVING ? 1 : 0;
+}
+
+/* Each request of the handle keeps its texts, as the handle itself does: so the others, of which
+ * there may be thousands in the session, need not be looked at. */
 static uint64_t count_left_behind(const zkl_lock *lock) {
-    uint64_t count = 0;
-    for (const zkl_client_session *one = lock->client->sessions; one != NULL; one = one->next) {
-        for (const zkl_request_runner *runner = one->session.runners; runner != NULL;
-             runner = runner->next) {
-            bool left = runner->sender.options.owner_id == lock->id &&
-                        runner->request.stage >= ZKL_STAGE_LEAVING;
-            count += left ? 1 : 0;
-        }
+    uint64_t count = lock->texts->keepers - 1 - stays(lock->change.upgrade);
+    for (size_t i = 0; i < lock->count; i++) {
+        count -= stays(lock->members[i].runner);
     }
     return count;
 }
