@@ -16,6 +16,7 @@
 enum { SESSIONS_MAX = 1024, NAME_SIZE = 128, LINE_SIZE = 1024, THREAD_STACK = 256 * 1024 };
 
 static const struct peer *peer;
+bool peer_lends;
 static void *sessions[SESSIONS_MAX];
 static int session_count;
 
@@ -184,7 +185,7 @@ static void print_us(const char *key, const struct contention *all, int threads,
         const int64_t *samples = hand_offs ? all[i].hand_offs_ns : all[i].pairs_ns;
         int count = hand_offs ? all[i].hand_offs : all[i].pairs;
         for (int k = 0; k < count; k++) {
-            printf("%s%.1f", separator, (double)samples[k] / 1e3);
+            printf("%s%.3f", separator, (double)samples[k] / 1e3);
             separator = ",";
         }
     }
@@ -326,6 +327,7 @@ static void obey_open(const char *line) {
     char hosts[LINE_SIZE];
     text_of(line, "hosts", hosts, sizeof hosts);
     session_count = number_of(line, "sessions", 1);
+    peer_lends = number_of(line, "lends", 0) != 0;
     if (session_count > SESSIONS_MAX) {
         fail("more than %d sessions", SESSIONS_MAX);
     }

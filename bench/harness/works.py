@@ -51,8 +51,10 @@ def all_works(quick):
         timed("semaphore", "3 permits, 8 sessions", ["zklock", "curator", "kazoo"], sessions=8, threads=8, permits=3),
         timed("resources", "1,000 resources, 64 threads, 4 sessions", ["raw", "zklock", "curator", "kazoo"],
               sessions=4, threads=64, resources=1000),
-        timed("local", "one resource, 8 threads of one session", ["fifo", "zklock", "curator"], sessions=1, threads=8),
-        timed("free", "uncontended pair, beside a mutex of this process", ["fifo", "zklock"], sessions=1, threads=1),
+        timed("cohort", "one resource, 8 threads of one session, which lends", ["fifo", "zklock", "curator"], lends=1,
+              sessions=1, threads=8),
+        timed("retained", "retained pair, beside a mutex of this process", ["fifo", "zklock"], lends=1,
+              sessions=1, threads=1),
         {"kind": "leader killed", "name": "recovery", "title": "longest time without a grant when the leader is killed",
          "peers": ["zklock", "curator", "kazoo"], "words": {"sessions": 2, "threads": 2}},
         {"kind": "many", "name": "held", "title": "locks held by four clients", "peers": few, "command": "hold",
@@ -171,7 +173,7 @@ class Bench:
         sessions = words.pop("sessions")
         proxy = self.proxy(self.options.delay) if work["delayed"] else None
         milliseconds = self.options.slice_ms * (3 if work["delayed"] else 1)
-        self.open(peers, proxy.hosts if proxy else self.ensemble.hosts, sessions)
+        self.open(peers, proxy.hosts if proxy else self.ensemble.hosts, sessions, lends=words.pop("lends", 0))
         for peer in peers:
             self.make(f"{work['name']}-{peer}", words.get("resources", 1))
         rest = "".join(f" {key}={value}" for key, value in words.items())

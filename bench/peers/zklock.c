@@ -1,4 +1,4 @@
-/* zklock, with its options as they are by default. */
+/* zklock, with its options as they are by default, but for those by which a client lends its nodes. */
 #include "../basics.h"
 #include "../peer.h"
 
@@ -8,7 +8,7 @@
 #include <zklock/zklock.h>
 #include <zookeeper/zookeeper.h>
 
-enum { PATIENCE_MS = 30000 };
+enum { PATIENCE_MS = 30000, PEER_HAND_OFFS = 100 };
 
 struct contender {
     zkl_lock *lock;
@@ -27,6 +27,7 @@ static void *session_open(const char *hosts) {
     options.session_timeout_ms = PEER_SESSION_TIMEOUT_MS;
     options.connect_timeout_ms = PATIENCE_MS;
     options.lock_root = PEER_ROOT;
+    options.lease_tick_ms = peer_lends ? PEER_TICK_MS : 0;
     require(zkl_client_open(hosts, &options, &client), "open");
     return client;
 }
@@ -39,6 +40,8 @@ static void *contender_open(void *session, const char *resource, int permits) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     struct contender *contender = allocate(1, sizeof *contender);
     options.permits = permits;
+    options.local_hand_offs = peer_lends ? PEER_HAND_OFFS : 0;
+    options.retain_ms = peer_lends ? PEER_RETAIN_MS : 0;
     require(zkl_lock_open(session, resource, &options, &contender->lock), "lock");
     return contender;
 }
