@@ -81,8 +81,8 @@ void zkl_call_answer(zkl_lock_call *call, int status) {
 
 static void wait_until_over(const zkl_lock_call *call) {
     zkl_lock_callbacks *calls = &call->lock->calls;
-    int64_t deadline_ms =
-        call->timeout_ms == ZKL_FOREVER ? INT64_MAX : zkl_deadline(call->timeout_ms);
+    bool waits = call->state == ZKL_CALL_WAITS && call->timeout_ms != ZKL_FOREVER;
+    int64_t deadline_ms = waits ? zkl_deadline(call->timeout_ms) : INT64_MAX;
     bool in_time = true;
     while (call->state == ZKL_CALL_WAITS && !calls->closing && in_time) {
         in_time = zkl_condition_wait(calls->changed, &call->lock->client->mutex, deadline_ms);
@@ -117,7 +117,8 @@ static zkl_grant grant_of(const zkl_lock_granted *granted) {
 }
 
 int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant) {
-    char node[ZKL_NODE_PATH_SIZE] = "";
+    char node[ZKL_NODE_PATH_SIZE];
+    node[0] = '\0';
     ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant, sizeof(*grant)));
     call->granted.node = grant != NULL ? node : NULL;
     call->granted.node_size = sizeof(node);

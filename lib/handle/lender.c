@@ -158,17 +158,28 @@ static void leave(zkl_lock *lock) {
 }
 
 /* What is counted and logged is what becomes of each handle. */
-static zkl_request_facts facts_of(const zkl_lock *lock) {
-    const zkl_request_runner *runner = lock->members[0].runner;
+static zkl_request_facts facts_of(const zkl_lock *lock, int64_t now_ms) {
+    const lock_member *member = &lock->members[0];
+    const zkl_borrower *borrower = lock->borrower;
     zkl_request_facts facts =
-        zkl_client_request_facts(lock->client, lock->metrics, lock->members[0].resource);
-    if (runner != NULL) {
-        facts = zkl_request_facts_of(&runner->sender);
-        facts.metrics = lock->metrics;
+        zkl_client_request_facts(lock->client, lock->metrics, member->resource);
+    facts.mode = member->mode;
+    facts.parent_path = member->path;
+    if (member->runner != NULL) {
+        facts.node = member->runner->request.own.node;
+        facts.record.session_id = member->runner->session->id;
     }
-    facts.record.waited_ms =
-        zkl_session_now_ms(&lock->client->sessions->session) - lock->attempt.began_ms;
+    facts.record.waited_ms = now_ms - lock->attempt.began_ms;
+    if (borrower->holds && member->runner != NULL) {
+        facts.record.waited_ms = borrower->granted_ms - lock->attempt.began_ms;
+        facts.record.held_ms = now_ms - borrower->granted_ms;
+        facts.record.token = member->runner->request.own.zxid;
+    }
     return facts;
+}
+
+static int64_t now_of(const zkl_lock *lock) {
+    return zkl_session_now_ms(&lock->client->sessions->session);
 }
 
 /* ---- What the machine wants ----------------------------------------------------------------- */
@@ -176,14 +187,16 @@ static zkl_request_facts facts_of(const zkl_lock *lock) {
 static zkl_lending_action_kind feed(zkl_loan *loan, zkl_lending_event event);
 
 static void lend(zkl_loan *loan, const zkl_lending_action *action) {
+    int64_t now_ms = now(loan);
     for (unsigned i = 0; i < action->count; i++) {
         zkl_borrower *borrower = loan->waiters;
         DL_DELETE(loan->waiters, borrower);
         DL_APPEND(loan->holders, borrower);
         borrower->holds = true;
         borrower->number = action->number + i;
+        borrower->granted_ms = now_ms;
         zkl_lock_take_news(borrower->lock, ZKL_REQUEST_DECIDED, ZKL_OK);
-        zkl_telemetry_decided(facts_of(borrower->lock), ZKL_OK, "");
+        zkl_telemetry_decided(facts_of(borrower->lock, now_ms), ZKL_OK, "");
     }
 }
 
@@ -196,7 +209,7 @@ static void move_waiters(zkl_loan *loan) {
         int status = zkl_lender_ask(lock);
         if (status != ZKL_OK) {
             zkl_lock_fail(lock, status);
-            zkl_telemetry_decided(facts_of(lock), status, "");
+            zkl_telemetry_decided(facts_of(lock, now_of(lock)), status, "");
         }
     }
 }
@@ -243,16 +256,15 @@ static void perform(zkl_loan *loan, const zkl_lending_action *action) {
 
 /* As for a grant by event (zkl_request_on_watch_fired), and with a lease where one is kept. */
 static bool is_in_touch(const zkl_loan *loan) {
-    const zkl_liveness *liveness = &loan->session->liveness;
     return loan->runner->request.stage == ZKL_STAGE_HELD && loan->session->connected &&
-           zkl_liveness_is_fresh(liveness) &&
-           (liveness->lease.tick_ms == 0 || liveness->lease_ample);
+           zkl_liveness_may_grant(&loan->session->liveness);
 }
 
 static zkl_lending_action_kind feed(zkl_loan *loan, zkl_lending_event event) {
     zkl_lending_actions actions;
     int64_t limit_ms = loan->lender->hand_off_ms;
-    if (loan->runner != NULL) { /* without it the session may be gone, too */
+    /* Without a request the session may be gone, too; and all this is for those who wait. */
+    if (loan->runner != NULL && loan->waiters != NULL) {
         event.in_touch = is_in_touch(loan);
         event.watched = loan->runner->request.own.watched;
         event.late = limit_ms > 0 && now(loan) - loan->since_ms >= limit_ms;
@@ -280,7 +292,6 @@ static void on_turn(void *arg) {
         leave_behind(loan);
         move_waiters(loan);
     } else {
-        zkl_liveness_check_lease(&loan->session->liveness);
         bool is_over = *joined(loan) != loan || now(loan) - loan->idle_since_ms >= retain_ms;
         bool idle = loan->holders == NULL && is_over;
         (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_TURN, .idle = idle });
@@ -301,7 +312,7 @@ static void fail_all(zkl_loan *loan, int status) {
         zkl_lock *lock = loan->waiters->lock;
         lock->members[0].runner = loan->runner;
         zkl_lock_take_news(lock, ZKL_REQUEST_DECIDED, status);
-        zkl_telemetry_decided(facts_of(lock), status, why.text);
+        zkl_telemetry_decided(facts_of(lock, now(loan)), status, why.text);
         leave(lock);
         tell(loan, ZKL_LENDING_EVENT_WENT);
     }
@@ -353,7 +364,7 @@ static void on_lost(zkl_loan *loan, int status) {
     tell(loan, ZKL_LENDING_EVENT_ENDED);
     const zkl_borrower *one = NULL;
     DL_FOREACH(loan->holders, one) {
-        zkl_telemetry_lost(facts_of(one->lock), status);
+        zkl_telemetry_lost(facts_of(one->lock, now(loan)), status);
     }
     tell_holders(loan, ZKL_REQUEST_LOST, status);
 }
@@ -363,7 +374,7 @@ static void on_ended(zkl_loan *loan) {
     unlist(loan);
     if (loan->lending.stage != ZKL_LENDING_OVER) { /* the client is closed */
         DL_FOREACH(loan->holders, one) {
-            zkl_telemetry_released(facts_of(one->lock));
+            zkl_telemetry_released(facts_of(one->lock, now(loan)));
         }
         tell(loan, ZKL_LENDING_EVENT_ENDED);
     }
@@ -486,8 +497,7 @@ static int come(zkl_loan *loan, zkl_lock *lock) {
     bool only_try = lock->attempt.timeout_ms == 0;
     int status = ZKL_OK;
     loan->in_use++;
-    zkl_liveness_check_lease(&loan->session->liveness);
-    if (loan->lending.stage == ZKL_LENDING_OVER) { /* just now */
+    if (loan->lending.stage == ZKL_LENDING_OVER) {
         status = begin_loan(lock);
     } else {
         enter(loan, lock);
@@ -497,7 +507,7 @@ static int come(zkl_loan *loan, zkl_lock *lock) {
             leave(lock);
             if (!has_own) {
                 zkl_lock_fail(lock, ZKL_BUSY);
-                zkl_telemetry_decided(facts_of(lock), ZKL_BUSY, "");
+                zkl_telemetry_decided(facts_of(lock, now_of(lock)), ZKL_BUSY, "");
             }
             status = has_own ? begin_loan(lock) : ZKL_OK;
         }
@@ -521,17 +531,18 @@ int zkl_lender_ask(zkl_lock *lock) {
 void zkl_loan_leave(zkl_lock *lock) {
     zkl_loan *loan = lock->borrower->loan;
     bool held = lock->borrower->holds;
+    bool is_ended = held && loan->runner == NULL; /* perhaps with the client's sessions */
+    int64_t now_ms = is_ended ? 0 : now_of(lock);
     loan->in_use++;
     if (!held) {
-        zkl_telemetry_decided(facts_of(lock), lock->attempt.verdict, "");
+        zkl_telemetry_decided(facts_of(lock, now_ms), lock->attempt.verdict, "");
     } else if (loan->lending.stage == ZKL_LENDING_OURS) {
-        zkl_telemetry_released(facts_of(lock));
+        zkl_telemetry_released(facts_of(lock, now_ms));
     }
     leave(lock);
-    if (held && loan->runner != NULL) {
+    if (held && !is_ended) {
         zkl_timer_stop(&loan->runner->limit); /* its own */
-        zkl_liveness_check_lease(&loan->session->liveness);
-        loan->idle_since_ms = now(loan);
+        loan->idle_since_ms = now_ms;
     }
     tell(loan, held ? ZKL_LENDING_EVENT_RETURNED : ZKL_LENDING_EVENT_WENT);
     leave_behind(loan);

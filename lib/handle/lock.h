@@ -76,6 +76,7 @@ typedef struct zkl_borrower {
     struct zkl_loan *loan; /* in which it takes part; NULL: none */
     bool holds;            /* and does not only wait */
     int64_t number;        /* of its grant within the loan; 0: it was granted none */
+    int64_t granted_ms;
     zkl_timer deadline;
     struct zkl_borrower *prev, *next;
 } zkl_borrower;

@@ -437,9 +437,11 @@ static void note_grant(zkl_lock *lock) {
     grant->mode = lock->is_set ? ZKL_AS_OPENED : first->request.options.mode;
     grant->token = first->request.own.zxid;
     grant->granted_ms = first->sender.granted_ms;
-    grant->waited_ms =
-        first->sender.granted_ms -
-        (zkl_lock_borrows(lock) ? lock->attempt.began_ms : first->sender.options.began_ms);
+    grant->waited_ms = grant->granted_ms - first->sender.options.began_ms;
+    if (zkl_lock_borrows(lock)) {
+        grant->granted_ms = lock->borrower->granted_ms;
+        grant->waited_ms = grant->granted_ms - lock->attempt.began_ms;
+    }
     tell_grant(lock);
 }
 

@@ -254,9 +254,19 @@ void zkl_liveness_session_ended(zkl_liveness *liveness) {
     zkl_sent_forget(&liveness->write);
 }
 
-bool zkl_liveness_is_fresh(const zkl_liveness *liveness) {
+static bool is_fresh_at(const zkl_liveness *liveness, int64_t now) {
     return liveness->answered_ms != INT64_MIN && !liveness->may_be_over &&
-           now_of(liveness) - liveness->answered_ms < longest_silence_of(liveness);
+           now - liveness->answered_ms < longest_silence_of(liveness);
+}
+
+bool zkl_liveness_is_fresh(const zkl_liveness *liveness) {
+    return is_fresh_at(liveness, now_of(liveness));
+}
+
+bool zkl_liveness_may_grant(const zkl_liveness *liveness) {
+    int64_t now = now_of(liveness);
+    return is_fresh_at(liveness, now) &&
+           (liveness->lease.tick_ms == 0 || zkl_lease_is_ample(&liveness->lease, now));
 }
 
 bool zkl_liveness_is_silent(const zkl_liveness *liveness) {

@@ -87,6 +87,10 @@ int64_t zkl_liveness_lease_left(const zkl_liveness *liveness);
  *  were sent. */
 bool zkl_liveness_is_fresh(const zkl_liveness *liveness);
 
+/** Whether that is so, and the lease, where one is kept, is long enough for a grant: what a client
+ *  must know to grant its own node once more. */
+bool zkl_liveness_may_grant(const zkl_liveness *liveness);
+
 /** Sends a committed write, unless one is under way that was sent not long ago. What is sent after
  *  it is not answered by a server that lags, and does not know yet that the session is over. Not
  *  OK: why it could not be sent. */

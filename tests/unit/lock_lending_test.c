@@ -85,6 +85,12 @@ static void soon(void) {
     zkl_testing_sleep(RELATIVE_SOON_MS);
 }
 
+static int64_t held_ms(const borrower *self) {
+    zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
+    EXPECT_INT(zkl_lock_info(self->lock, &now), ZKL_OK);
+    return now.held_ms;
+}
+
 static bool is_later(const zkl_grant *one, const zkl_grant *before) {
     return one->token > before->token ||
            (one->token == before->token && one->local_number > before->local_number);
@@ -124,6 +130,9 @@ TEST(lock_passes_from_handle_to_handle_without_a_request) {
     EXPECT_INT(release(&all[1]), ZKL_OK);
     EXPECT_INT(join(&all[2]), ZKL_OK);
     EXPECT_INT(all[2].grant.local_number, 3);
+    EXPECT(all[2].grant.waited_ms >= RELATIVE_SOON_MS);
+    EXPECT(all[2].grant.waited_ms < 2 * RELATIVE_SOON_MS);
+    EXPECT_INT(held_ms(&all[2]), 0);
     EXPECT_INT(requests(), before);
     EXPECT_INT(release(&all[2]), ZKL_OK);
     soon();
@@ -228,6 +237,7 @@ TEST(kept_node_is_acquired_again_without_a_request) {
         zkl_grant last = all[0].grant;
         EXPECT_INT(acquire(&all[0], i % 2 == 0 ? ZKL_FOREVER : 0), ZKL_OK);
         EXPECT(is_later(&all[0].grant, &last));
+        EXPECT_INT(all[0].grant.waited_ms, 0);
         EXPECT_INT(release(&all[0]), ZKL_OK);
     }
     EXPECT_INT(requests(), before);
