@@ -132,24 +132,24 @@ static int end(zkl_lock_call *call) {
 
 /* ---- The two ways to wait ----------------------------------------------------------------- */
 
-static const zkl_lock_call_kind kind = { .begin = begin, .end = end, .obtains_grant = true };
-
-static int check(const zkl_lock *lock, zkl_mode mode) {
-    ZKL_TRY(zkl_handle_check("lock", lock));
-    if (!lock->is_set) {
-        return zkl_validate_mode(mode, lock->members[0].permits);
+static int check(const zkl_lock_call *call) {
+    if (!call->lock->is_set) {
+        return zkl_validate_mode(call->mode, call->lock->members[0].permits);
     }
-    return mode == ZKL_AS_OPENED
+    return call->mode == ZKL_AS_OPENED
                ? ZKL_OK
-               : zkl_refuse("mode", zkl_lock_mode_name((int)mode),
+               : zkl_refuse("mode", zkl_lock_mode_name((int)call->mode),
                             "a set is acquired ZKL_AS_OPENED: each resource has its own");
 }
+
+static const zkl_lock_call_kind kind = {
+    .check = check, .begin = begin, .end = end, .obtains_grant = true
+};
 
 int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
     ZKL_BEGIN_CALL;
     zkl_lock_call call = zkl_call_of_thread(lock, &kind, __func__, timeout_ms);
     call.mode = mode;
-    ZKL_TRY(check(lock, mode));
     return zkl_call_wait_for_grant(&call, grant);
 }
 
@@ -159,7 +159,6 @@ int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, co
     zkl_lock_call call = zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg);
     call.mode = mode;
     call.application.acquired = callback;
-    ZKL_TRY(check(lock, mode));
     return zkl_call_start(&call);
 }
 

@@ -34,6 +34,7 @@ zkl_lock_call zkl_call_of_callback(zkl_lock *lock, const zkl_lock_call_kind *kin
 int zkl_call_check(const zkl_lock_call *call) {
     int64_t lowest = call->kind->shortest_ms == 0 ? ZKL_FOREVER : call->kind->shortest_ms;
     ZKL_TRY(zkl_handle_check("lock", call->lock));
+    ZKL_TRY(call->kind->check != NULL ? call->kind->check(call) : ZKL_OK);
     return call->timeout_ms == ZKL_FOREVER
                ? ZKL_OK
                : zkl_validate_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX);

@@ -16,6 +16,8 @@
 
 typedef struct zkl_lock_call_kind {
     int64_t shortest_ms; /* the least timeout; ZKL_FOREVER is always allowed */
+    /* Of a handle that is open: what else it was given. NULL: nothing. */
+    int (*check)(const zkl_lock_call *call);
     /* ZKL_OK: it is under way, or already over. Else it was refused, and nothing has happened. */
     int (*begin)(zkl_lock_call *call);
     /* Returns its status. Called once: when it is over and its thread wakes, or its callback's turn
@@ -63,7 +65,7 @@ zkl_lock_call zkl_call_of_callback(zkl_lock *lock, const zkl_lock_call_kind *kin
                                    const char *function, int64_t timeout_ms, const void *owner,
                                    void *arg);
 
-/** Checks its handle and its timeout. The functions that follow do so first. */
+/** Checks its handle, what else it was given, and its timeout. The functions that follow do so first. */
 int zkl_call_check(const zkl_lock_call *call);
 /** Makes the call, and returns its status. With can_wait it is refused inside a callback. */
 int zkl_call_wait(zkl_lock_call *call, bool can_wait);
