@@ -39,12 +39,18 @@ struct peer {
     void (*make)(void *session, const char *resource, int resources);
 };
 
-/** Contenders of one session may hand a lock on among themselves, and keep it: `open` has said so. */
+/** Contenders of one session may hand a lock on among themselves, and keep it: `open` has said so.
+ */
 extern bool peer_lends;
 
 /** The whole of main. */
 int peer_main(const struct peer *measured);
 
-enum { PEER_SESSION_TIMEOUT_MS = 30000, PEER_TICK_MS = 500, PEER_RETAIN_MS = 10000, PEER_PATH_SIZE = 256 };
+enum {
+    PEER_SESSION_TIMEOUT_MS = 30000,
+    PEER_TICK_MS = 500,
+    PEER_RETAIN_MS = 10000,
+    PEER_PATH_SIZE = 256
+};
 /** Above all resources, of all peers. */
 #define PEER_ROOT "/locks"

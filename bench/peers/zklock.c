@@ -1,4 +1,5 @@
-/* zklock, with its options as they are by default, but for those by which a client lends its nodes. */
+/* zklock, with its options as they are by default, but for those by which a client lends its nodes.
+ */
 #include "../basics.h"
 #include "../peer.h"
 

@@ -65,7 +65,8 @@ zkl_lock_call zkl_call_of_callback(zkl_lock *lock, const zkl_lock_call_kind *kin
                                    const char *function, int64_t timeout_ms, const void *owner,
                                    void *arg);
 
-/** Checks its handle, what else it was given, and its timeout. The functions that follow do so first. */
+/** Checks its handle, what else it was given, and its timeout. The functions that follow do so
+ * first. */
 int zkl_call_check(const zkl_lock_call *call);
 /** Makes the call, and returns its status. With can_wait it is refused inside a callback. */
 int zkl_call_wait(zkl_lock_call *call, bool can_wait);
