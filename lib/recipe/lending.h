@@ -91,5 +91,5 @@ typedef struct zkl_lending {
 zkl_lending zkl_lending_begin(bool reads, bool retains, unsigned hand_offs_max);
 
 /** Takes one event and replaces what is in `actions` by what is now to be done. */
-void zkl_lending_step(zkl_lending *lending, const zkl_lending_event *event,
+void zkl_lending_step(zkl_lending *self, const zkl_lending_event *event,
                       zkl_lending_actions *actions);

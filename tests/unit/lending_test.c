@@ -342,7 +342,6 @@ static bool can_happen(const walk *self, zkl_lending_event_kind kind) {
     case ZKL_LENDING_EVENT_WENT:
         return lending.waiters > 0;
     case ZKL_LENDING_EVENT_RETURNED:
-        return lending.holders > 0;
     case ZKL_LENDING_EVENT_WRITING:
         return lending.holders > 0;
     case ZKL_LENDING_EVENT_WRITTEN:
