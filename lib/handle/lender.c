@@ -249,7 +249,8 @@ static void perform(zkl_loan *loan, const zkl_lending_action *action) {
     case ZKL_LENDING_ACTION_KEEP:
         keep(loan);
         break;
-    default: /* BUSY: see come */
+    case ZKL_LENDING_ACTION_NOTHING:
+    case ZKL_LENDING_ACTION_BUSY: /* see come */
         break;
     }
 }
@@ -261,7 +262,6 @@ static bool is_in_touch(const zkl_loan *loan) {
 }
 
 static zkl_lending_action_kind feed(zkl_loan *loan, zkl_lending_event event) {
-    zkl_lending_actions actions;
     int64_t limit_ms = loan->lender->hand_off_ms;
     /* Without a request the session may be gone, too; and all this is for those who wait. */
     if (loan->runner != NULL && loan->waiters != NULL) {
@@ -269,12 +269,9 @@ static zkl_lending_action_kind feed(zkl_loan *loan, zkl_lending_event event) {
         event.watched = loan->runner->request.own.watched;
         event.late = limit_ms > 0 && now(loan) - loan->since_ms >= limit_ms;
     }
-    zkl_lending_step(&loan->lending, &event, &actions);
-    if (actions.count == 0) {
-        return ZKL_LENDING_ACTION_WAKE;
-    }
-    perform(loan, &actions.list[0]);
-    return actions.list[0].kind;
+    zkl_lending_action action = zkl_lending_step(&loan->lending, &event);
+    perform(loan, &action);
+    return action.kind;
 }
 
 /* What was lost stays, after the end of a lease, until all its holders have left. */

@@ -4,10 +4,6 @@ zkl_lending zkl_lending_begin(bool reads, bool retains, unsigned hand_offs_max) 
     return (zkl_lending){ .reads = reads, .retains = retains, .hand_offs_max = hand_offs_max };
 }
 
-static void add(zkl_lending_actions *actions, zkl_lending_action_kind kind) {
-    actions->list[actions->count++] = (zkl_lending_action){ .kind = kind };
-}
-
 /* ---- Lending -------------------------------------------------------------------------------- */
 
 /* Whether nobody else wants it, as far as can be known. */
@@ -41,16 +37,14 @@ static unsigned count_lent(const zkl_lending *self, const zkl_lending_event *eve
     return event->late ? 0 : least(at_once, self->hand_offs_max - self->handed_on);
 }
 
-static void lend(zkl_lending *self, const zkl_lending_event *event, unsigned count,
-                 zkl_lending_actions *actions) {
+static zkl_lending_action lend(zkl_lending *self, const zkl_lending_event *event, unsigned count) {
     bool is_counted = event->kind != ZKL_LENDING_EVENT_GRANTED && !is_wanted_by_nobody(self);
-    add(actions, ZKL_LENDING_ACTION_LEND);
-    actions->list[0].count = count;
-    actions->list[0].number = self->number + 1;
+    int64_t first = self->number + 1;
     self->number += count;
     self->waiters -= count;
     self->holders += count;
     self->handed_on += is_counted ? count : 0;
+    return (zkl_lending_action){ .kind = ZKL_LENDING_ACTION_LEND, .count = count, .number = first };
 }
 
 /* ---- Giving up ------------------------------------------------------------------------------ */
@@ -71,14 +65,12 @@ static bool is_to_go(const zkl_lending *self, const zkl_lending_event *event) {
            event->idle;
 }
 
-static void give_up(zkl_lending *self, const zkl_lending_event *event,
-                    zkl_lending_actions *actions) {
+static zkl_lending_action_kind give_up(zkl_lending *self, const zkl_lending_event *event) {
     if (event->kind >= ZKL_LENDING_EVENT_WRITTEN) {
-        add(actions, ZKL_LENDING_ACTION_WAKE);
-    } else {
-        add(actions, ZKL_LENDING_ACTION_GIVE_UP);
-        self->stage = ZKL_LENDING_OVER;
+        return ZKL_LENDING_ACTION_WAKE;
     }
+    self->stage = ZKL_LENDING_OVER;
+    return ZKL_LENDING_ACTION_GIVE_UP;
 }
 
 /* ---- Events --------------------------------------------------------------------------------- */
@@ -123,16 +115,14 @@ static void note(zkl_lending *self, const zkl_lending_event *event) {
     }
 }
 
-static void advance(zkl_lending *self, const zkl_lending_event *event, unsigned count,
-                    zkl_lending_actions *actions) {
+/* Where nobody is lent it. */
+static zkl_lending_action_kind rest(zkl_lending *self, const zkl_lending_event *event) {
     bool is_asked_for = self->stage == ZKL_LENDING_ASKED && self->waiters > 0;
-    if (count > 0) {
-        lend(self, event, count, actions);
-    } else if (self->holders == 0 && !is_asked_for && is_to_go(self, event)) {
-        give_up(self, event, actions);
-    } else if (self->holders == 0 && self->waiters == 0) {
-        add(actions, ZKL_LENDING_ACTION_KEEP);
+    if (self->holders == 0 && !is_asked_for && is_to_go(self, event)) {
+        return give_up(self, event);
     }
+    return self->holders == 0 && self->waiters == 0 ? ZKL_LENDING_ACTION_KEEP
+                                                    : ZKL_LENDING_ACTION_NOTHING;
 }
 
 /* A try that waited would wait for other handles of the client. */
@@ -140,22 +130,21 @@ static bool is_busy(const zkl_lending *self, const zkl_lending_event *event, uns
     return event->only_try && count < self->waiters && (self->holders > 0 || self->waiters > 1);
 }
 
-void zkl_lending_step(zkl_lending *self, const zkl_lending_event *event,
-                      zkl_lending_actions *actions) {
-    actions->count = 0;
+zkl_lending_action zkl_lending_step(zkl_lending *self, const zkl_lending_event *event) {
+    zkl_lending_action_kind kind = ZKL_LENDING_ACTION_NOTHING;
     note(self, event);
+    unsigned count = count_lent(self, event);
     if (self->stage == ZKL_LENDING_OVER) {
         bool has_left_over = self->waiters > 0 || self->holders == 0; /* who wait, or the node */
-        if (event->kind == ZKL_LENDING_EVENT_ENDED && has_left_over) {
-            add(actions, ZKL_LENDING_ACTION_WAKE);
-        }
-        return;
-    }
-    unsigned count = count_lent(self, event);
-    if (is_busy(self, event, count)) {
+        bool is_news = event->kind == ZKL_LENDING_EVENT_ENDED;
+        kind = is_news && has_left_over ? ZKL_LENDING_ACTION_WAKE : kind;
+    } else if (is_busy(self, event, count)) {
         self->waiters--;
-        add(actions, ZKL_LENDING_ACTION_BUSY);
+        kind = ZKL_LENDING_ACTION_BUSY;
+    } else if (count > 0) {
+        return lend(self, event, count);
     } else {
-        advance(self, event, count, actions);
+        kind = rest(self, event);
     }
+    return (zkl_lending_action){ .kind = kind };
 }

@@ -2,7 +2,7 @@
  * A node that a client keeps, and lends to its handles: one after the other, readers together. A
  * pure state machine, as request.h is:
  *
- *     zkl_lending_step(lending, event, actions)
+ *     action = zkl_lending_step(lending, event)
  *
  * It lends without a limit while nobody else wants the lock, and only so often, and for so long,
  * once somebody does. docs/internals/lending.md says why that is right.
@@ -30,6 +30,7 @@
     EVENT(ENDED)    /* the request failed, or what was granted to it is lost */
 
 #define ZKL_LENDING_ACTION_LIST(ACTION)                                                            \
+    ACTION(NOTHING)                                                                                \
     ACTION(LEND) /* it is granted to the first `count` who wait; `number`: of the first grant */   \
     ACTION(BUSY) /* the try that came does not wait */                                             \
     ACTION(GIVE_UP) /* the node is released; those who wait look for another loan */               \
@@ -59,14 +60,6 @@ typedef struct zkl_lending_action {
     int64_t number;
 } zkl_lending_action;
 
-/** No step asks for more. */
-#define ZKL_LENDING_ACTIONS_MAX 1
-
-typedef struct zkl_lending_actions {
-    size_t count;
-    zkl_lending_action list[ZKL_LENDING_ACTIONS_MAX];
-} zkl_lending_actions;
-
 typedef enum zkl_lending_stage {
     ZKL_LENDING_ASKED, /* the request waits */
     ZKL_LENDING_OURS,  /* it was granted */
@@ -90,6 +83,5 @@ typedef struct zkl_lending {
 /** Of a request that is about to be made. */
 zkl_lending zkl_lending_begin(bool reads, bool retains, unsigned hand_offs_max);
 
-/** Takes one event and replaces what is in `actions` by what is now to be done. */
-void zkl_lending_step(zkl_lending *self, const zkl_lending_event *event,
-                      zkl_lending_actions *actions);
+/** Takes one event, and returns what is now to be done. */
+zkl_lending_action zkl_lending_step(zkl_lending *self, const zkl_lending_event *event);

@@ -22,20 +22,17 @@ static bool in_touch;
 static bool watched;
 static bool late;
 
-/* What it leads to: "nothing", or an action with, of LEND, how many and the first number. */
+/* What it leads to: an action, with, of LEND, how many and the first number. */
 static const char *step(zkl_lending_event event) {
     static char done[64];
-    zkl_lending_actions actions;
     event.in_touch = in_touch;
     event.watched = watched;
     event.late = late;
-    zkl_lending_step(&lending, &event, &actions);
-    snprintf(done, sizeof(done), "nothing");
-    if (actions.count > 0 && actions.list[0].kind == ZKL_LENDING_ACTION_LEND) {
-        snprintf(done, sizeof(done), "LEND %u from %d", actions.list[0].count,
-                 (int)actions.list[0].number);
-    } else if (actions.count > 0) {
-        snprintf(done, sizeof(done), "%s", action_names[actions.list[0].kind]);
+    zkl_lending_action action = zkl_lending_step(&lending, &event);
+    if (action.kind == ZKL_LENDING_ACTION_LEND) {
+        snprintf(done, sizeof(done), "LEND %u from %d", action.count, (int)action.number);
+    } else {
+        snprintf(done, sizeof(done), "%s", action_names[action.kind]);
     }
     return done;
 }
@@ -55,7 +52,7 @@ static void begin(bool reads, bool retains, unsigned hand_offs_max) {
 
 static void begin_held(bool retains, unsigned hand_offs_max) {
     begin(false, retains, hand_offs_max);
-    AT(CAME, "nothing");
+    AT(CAME, "NOTHING");
     AT(GRANTED, "LEND 1 from 1");
 }
 
@@ -63,11 +60,11 @@ static void begin_held(bool retains, unsigned hand_offs_max) {
 
 TEST(node_is_handed_on_without_a_limit_while_nobody_else_wants_it) {
     begin_held(false, 2);
-    AT(ALONE, "nothing");
+    AT(ALONE, "NOTHING");
     for (int i = 0; i < 10; i++) {
         char expected[32];
         snprintf(expected, sizeof(expected), "LEND 1 from %d", i + 2);
-        AT(CAME, "nothing");
+        AT(CAME, "NOTHING");
         EXPECT_TEXT(step((zkl_lending_event){ .kind = ZKL_LENDING_EVENT_RETURNED }), expected);
     }
     AT(RETURNED, "GIVE_UP");
@@ -75,10 +72,10 @@ TEST(node_is_handed_on_without_a_limit_while_nobody_else_wants_it) {
 
 TEST(node_that_others_want_is_handed_on_only_so_often) {
     begin_held(true, 2);
-    AT(CALLED, "nothing");
-    AT(CAME, "nothing");
-    AT(CAME, "nothing");
-    AT(CAME, "nothing");
+    AT(CALLED, "NOTHING");
+    AT(CAME, "NOTHING");
+    AT(CAME, "NOTHING");
+    AT(CAME, "NOTHING");
     AT(RETURNED, "LEND 1 from 2");
     AT(RETURNED, "LEND 1 from 3");
     AT(RETURNED, "GIVE_UP");
@@ -86,61 +83,61 @@ TEST(node_that_others_want_is_handed_on_only_so_often) {
 
 TEST(newcomer_begins_the_count_anew) {
     begin_held(false, 1);
-    AT(ALONE, "nothing");
-    AT(CAME, "nothing");
+    AT(ALONE, "NOTHING");
+    AT(CAME, "NOTHING");
     AT(RETURNED, "LEND 1 from 2");
-    AT(CAME, "nothing");
-    AT(CAME, "nothing");
-    AT(NEWCOMER, "nothing");
+    AT(CAME, "NOTHING");
+    AT(CAME, "NOTHING");
+    AT(NEWCOMER, "NOTHING");
     AT(RETURNED, "LEND 1 from 3");
     AT(RETURNED, "GIVE_UP");
 }
 
 TEST(node_that_was_lent_for_its_time_is_not_handed_on) {
     begin_held(false, 9);
-    AT(CALLED, "nothing");
-    AT(CAME, "nothing");
+    AT(CALLED, "NOTHING");
+    AT(CAME, "NOTHING");
     late = true;
     AT(RETURNED, "GIVE_UP");
 }
 
 TEST(time_does_not_count_while_nobody_else_wants_it) {
     begin_held(false, 9);
-    AT(ALONE, "nothing");
-    AT(CAME, "nothing");
+    AT(ALONE, "NOTHING");
+    AT(CAME, "NOTHING");
     late = true;
     AT(RETURNED, "LEND 1 from 2");
 }
 
 TEST(nothing_is_lent_out_of_touch) {
     begin_held(true, 9);
-    AT(ALONE, "nothing");
-    AT(CAME, "nothing");
+    AT(ALONE, "NOTHING");
+    AT(CAME, "NOTHING");
     in_touch = false;
     AT(RETURNED, "GIVE_UP");
 }
 
 TEST(nothing_is_lent_of_whose_node_something_has_happened) {
     begin_held(true, 9);
-    AT(ALONE, "nothing");
-    AT(CAME, "nothing");
+    AT(ALONE, "NOTHING");
+    AT(CAME, "NOTHING");
     watched = false;
     AT(RETURNED, "GIVE_UP");
 }
 
 TEST(list_on_its_way_is_waited_for) {
     begin_held(true, 0);
-    AT(CAME, "nothing");
-    AT(RETURNED, "nothing");
+    AT(CAME, "NOTHING");
+    AT(RETURNED, "NOTHING");
     AT(ALONE, "LEND 1 from 2");
     begin_held(true, 0);
-    AT(CAME, "nothing");
-    AT(RETURNED, "nothing");
+    AT(CAME, "NOTHING");
+    AT(RETURNED, "NOTHING");
     AT(CALLED, "WAKE");
     AT(TURN, "GIVE_UP");
     begin_held(true, 0);
-    AT(CAME, "nothing");
-    AT(RETURNED, "nothing");
+    AT(CAME, "NOTHING");
+    AT(RETURNED, "NOTHING");
     in_touch = false;
     AT(CUT, "WAKE");
     AT(TURN, "GIVE_UP");
@@ -150,24 +147,24 @@ TEST(list_on_its_way_is_waited_for) {
 
 TEST(write_of_the_last_holder_is_waited_for) {
     begin_held(false, 9);
-    AT(ALONE, "nothing");
-    AT(WRITING, "nothing");
-    AT(CAME, "nothing");
-    AT(RETURNED, "nothing");
+    AT(ALONE, "NOTHING");
+    AT(WRITING, "NOTHING");
+    AT(CAME, "NOTHING");
+    AT(RETURNED, "NOTHING");
     AT(WRITTEN, "LEND 1 from 2");
 }
 
 TEST(write_whose_reply_is_lost_ends_the_loan) {
     const zkl_lending_event lost = { .kind = ZKL_LENDING_EVENT_WRITTEN, .lost = true };
     begin_held(true, 9);
-    AT(ALONE, "nothing");
-    AT(WRITING, "nothing");
-    EXPECT_TEXT(step(lost), "nothing");
-    AT(CAME, "nothing");
+    AT(ALONE, "NOTHING");
+    AT(WRITING, "NOTHING");
+    EXPECT_TEXT(step(lost), "NOTHING");
+    AT(CAME, "NOTHING");
     AT(RETURNED, "GIVE_UP");
     begin_held(true, 9);
-    AT(ALONE, "nothing");
-    AT(WRITING, "nothing");
+    AT(ALONE, "NOTHING");
+    AT(WRITING, "NOTHING");
     AT(RETURNED, "KEEP");
     EXPECT_TEXT(step(lost), "WAKE");
     AT(TURN, "GIVE_UP");
@@ -177,7 +174,7 @@ TEST(write_whose_reply_is_lost_ends_the_loan) {
 
 TEST(idle_node_is_lent_at_once) {
     begin_held(true, 0);
-    AT(ALONE, "nothing");
+    AT(ALONE, "NOTHING");
     AT(RETURNED, "KEEP");
     AT(CAME, "LEND 1 from 2");
     AT(RETURNED, "KEEP");
@@ -186,7 +183,7 @@ TEST(idle_node_is_lent_at_once) {
 
 TEST(idle_node_is_given_up_when_somebody_comes) {
     begin_held(true, 9);
-    AT(ALONE, "nothing");
+    AT(ALONE, "NOTHING");
     AT(RETURNED, "KEEP");
     AT(NEWCOMER, "WAKE");
     AT(TURN, "GIVE_UP");
@@ -194,7 +191,7 @@ TEST(idle_node_is_given_up_when_somebody_comes) {
 
 TEST(idle_node_is_given_up_after_its_time) {
     begin_held(true, 0);
-    AT(ALONE, "nothing");
+    AT(ALONE, "NOTHING");
     AT(RETURNED, "KEEP");
     AT(TURN, "KEEP");
     EXPECT_TEXT(step((zkl_lending_event){ .kind = ZKL_LENDING_EVENT_TURN, .idle = true }),
@@ -203,7 +200,7 @@ TEST(idle_node_is_given_up_after_its_time) {
 
 TEST(called_node_is_not_kept) {
     begin_held(true, 9);
-    AT(CALLED, "nothing");
+    AT(CALLED, "NOTHING");
     AT(RETURNED, "GIVE_UP");
 }
 
@@ -211,10 +208,10 @@ TEST(called_node_is_not_kept) {
 
 TEST(try_beside_another_contender_of_the_client_is_busy) {
     begin(false, false, 9);
-    AT_TRY("nothing"); /* the first one makes the node */
+    AT_TRY("NOTHING"); /* the first one makes the node */
     AT(GRANTED, "LEND 1 from 1");
     AT_TRY("BUSY");
-    AT(CAME, "nothing");
+    AT(CAME, "NOTHING");
     AT_TRY("BUSY");
     EXPECT_INT(lending.waiters, 1);
 }
@@ -229,29 +226,29 @@ TEST(try_does_not_wait_for_a_list) {
 
 TEST(readers_hold_it_together) {
     begin(true, false, 1);
-    AT(CAME, "nothing");
-    AT(CAME, "nothing");
+    AT(CAME, "NOTHING");
+    AT(CAME, "NOTHING");
     AT(GRANTED, "LEND 2 from 1");
-    AT(ALONE, "nothing");
+    AT(ALONE, "NOTHING");
     AT(CAME, "LEND 1 from 3");
     AT_TRY("LEND 1 from 4");
-    AT(CALLED, "nothing");
+    AT(CALLED, "NOTHING");
     AT(CAME, "LEND 1 from 5");
-    AT(CAME, "nothing"); /* a writer waits */
+    AT(CAME, "NOTHING"); /* a writer waits */
     for (int i = 0; i < 4; i++) {
-        AT(RETURNED, "nothing");
+        AT(RETURNED, "NOTHING");
     }
     AT(RETURNED, "GIVE_UP");
 }
 
 TEST(another_reader_does_not_call_a_readers_node_that_is_held) {
     begin(true, false, 1);
-    AT(CAME, "nothing");
+    AT(CAME, "NOTHING");
     AT(GRANTED, "LEND 1 from 1");
-    AT(ALONE, "nothing");
-    AT(NEWCOMER, "nothing");
+    AT(ALONE, "NOTHING");
+    AT(NEWCOMER, "NOTHING");
     AT(CAME, "LEND 1 from 2");
-    AT(CAME, "nothing"); /* until the list tells */
+    AT(CAME, "NOTHING"); /* until the list tells */
     AT(ALONE, "LEND 1 from 3");
 }
 
@@ -259,19 +256,19 @@ TEST(another_reader_does_not_call_a_readers_node_that_is_held) {
 
 TEST(request_is_called_off_when_nobody_waits) {
     begin(false, true, 9);
-    AT(CAME, "nothing");
-    AT(CAME, "nothing");
-    AT(WENT, "nothing");
+    AT(CAME, "NOTHING");
+    AT(CAME, "NOTHING");
+    AT(WENT, "NOTHING");
     AT(WENT, "GIVE_UP");
 }
 
 TEST(lost_node_is_lent_no_more) {
     begin_held(true, 9);
-    AT(ALONE, "nothing");
-    AT(CAME, "nothing");
+    AT(ALONE, "NOTHING");
+    AT(CAME, "NOTHING");
     AT(ENDED, "WAKE");
-    AT(RETURNED, "nothing");
-    AT(CAME, "nothing");
+    AT(RETURNED, "NOTHING");
+    AT(CAME, "NOTHING");
 }
 
 /* ---- Walks ---------------------------------------------------------------------------------- */
@@ -288,6 +285,8 @@ static void check_action(walk *self, const zkl_lending *before, const zkl_lendin
                          const zkl_lending_action *action) {
     bool is_first = event->kind == ZKL_LENDING_EVENT_GRANTED;
     switch (action->kind) {
+    case ZKL_LENDING_ACTION_NOTHING:
+        break;
     case ZKL_LENDING_ACTION_LEND:
         EXPECT(!self->is_over && action->count > 0);
         EXPECT(is_first || (event->in_touch && event->watched));
@@ -320,17 +319,14 @@ static void check_action(walk *self, const zkl_lending *before, const zkl_lendin
 
 static void walk_step(walk *self, zkl_lending_event event) {
     const zkl_lending before = lending;
-    zkl_lending_actions actions;
     if (event.kind == ZKL_LENDING_EVENT_ALONE ||
         (event.kind == ZKL_LENDING_EVENT_NEWCOMER && lending.alone && !lending.called)) {
         self->since_alone = 0; /* counted while nobody wanted it */
     }
-    zkl_lending_step(&lending, &event, &actions);
+    zkl_lending_action action = zkl_lending_step(&lending, &event);
     self->is_over = self->is_over || event.kind == ZKL_LENDING_EVENT_ENDED;
     self->was_called = self->was_called || event.kind == ZKL_LENDING_EVENT_CALLED;
-    if (actions.count > 0) {
-        check_action(self, &before, &event, &actions.list[0]);
-    }
+    check_action(self, &before, &event, &action);
     if (lending.alone && !lending.called) {
         self->since_alone = 0;
     }
