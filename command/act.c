@@ -1,0 +1,142 @@
+#include "act.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <zklock/administration.h>
+
+#include "ask.h"
+#include "duration.h"
+#include "exit_status.h"
+#include "queue_text.h"
+#include "say.h"
+
+typedef struct act {
+    const char *resource;
+    const char *node;
+    bool yes;
+    bool refused; /* by who was asked */
+} act;
+
+static int take(void *arg, int option, const char *value) {
+    act *self = arg;
+    (void)option;
+    (void)value;
+    self->yes = true;
+    return EXIT_DONE;
+}
+
+static int run_act(const subcommand *of, const settings *all, int argc, char **argv,
+                   int (*question)(zkl_client *client, void *arg)) {
+    act *self = of->self;
+    if (argc != 2) {
+        return say_usage("RESOURCE and NODE must be given, as zklock status shows them");
+    }
+    self->resource = argv[0];
+    self->node = argv[1];
+    int status = ask(all, self->node, question, self);
+    return status == EXIT_DONE && self->refused ? EXIT_NOT_ACQUIRED : status;
+}
+
+/* ---- revoke ---------------------------------------------------------------------------------- */
+
+static int revoke(zkl_client *client, void *arg) {
+    const act *self = arg;
+    int status = zkl_node_revoke(client, self->resource, self->node, ASK_TIMEOUT_MS);
+    if (status == ZKL_OK) {
+        printf("%s is asked to give up %s\n", self->node, self->resource);
+    } else if (status == ZKL_NO_PERMISSION) {
+        say("%s: others cannot ask for a lock that was not opened as revocable", self->node);
+    }
+    return status;
+}
+
+static int run_revoke(const subcommand *of, const settings *all, int argc, char **argv) {
+    return run_act(of, all, argc, argv, revoke);
+}
+
+/* ---- break ----------------------------------------------------------------------------------- */
+
+/* Whose it is, before anybody says yes. */
+static int describe(zkl_client *client, const act *self) {
+    zkl_queue *queue = NULL;
+    int status = zkl_queue_describe(client, self->resource, ASK_TIMEOUT_MS, &queue);
+    const zkl_contender *found = NULL;
+    for (size_t i = 0; status == ZKL_OK && i < queue->count; i++) {
+        if (strcmp(queue->contenders[i]->node, self->node) == 0) {
+            found = queue->contenders[i];
+        }
+    }
+    if (found != NULL) {
+        char who[QUEUE_TEXT_SIZE];
+        char age[DURATION_TEXT_SIZE];
+        queue_text_who(who, found);
+        duration_write(age, found->age_ms > 0 ? found->age_ms : 0);
+        fprintf(stderr,
+                "%s of %s\n  belongs to %s, for %s; it %s\n"
+                "Breaking it does not stop its process: another may be granted the lock while that "
+                "works "
+                "on.\n",
+                self->node, self->resource, who, age, found->holds ? "holds the lock" : "waits");
+    }
+    zkl_queue_free(queue);
+    return status != ZKL_OK ? status : found != NULL ? ZKL_OK : ZKL_NO_NODE;
+}
+
+static bool says_yes(void) {
+    char answer[16] = "";
+    fprintf(stderr, "Break it? Type yes: ");
+    return fgets(answer, sizeof(answer), stdin) != NULL && strcmp(answer, "yes\n") == 0;
+}
+
+static int break_node(zkl_client *client, void *arg) {
+    act *self = arg;
+    int status = self->yes ? ZKL_OK : describe(client, self);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    self->refused = !self->yes && !says_yes();
+    if (self->refused) {
+        say("%s: nothing was done", self->node);
+        return ZKL_OK;
+    }
+    status = zkl_node_break(client, self->resource, self->node, ASK_TIMEOUT_MS);
+    if (status == ZKL_OK) {
+        printf("%s is gone from %s\n", self->node, self->resource);
+    }
+    return status;
+}
+
+static int run_break(const subcommand *of, const settings *all, int argc, char **argv) {
+    return run_act(of, all, argc, argv, break_node);
+}
+
+/* ---- Both ------------------------------------------------------------------------------------ */
+
+static act arguments;
+
+static const option_description no_options[] = { { '\0', NULL, NULL, NULL } };
+static const option_description break_options[] = { { 'y', "yes", NULL, "do not ask; for scripts" },
+                                                    { '\0', NULL, NULL, NULL } };
+
+const subcommand revoke_subcommand = {
+    .name = "revoke",
+    .usage = "RESOURCE NODE",
+    .summary = "Asks a holder to give its lock up; it decides.",
+    .options = no_options,
+    .examples = "  zklock status backup\n"
+                "  zklock revoke backup _c_00000000-0000-0000-0000-000000000000-lock-0000000007\n",
+    .self = &arguments,
+    .run = run_revoke
+};
+
+const subcommand break_subcommand = {
+    .name = "break",
+    .usage = "RESOURCE NODE",
+    .summary = "Deletes the node of a holder that is gone, or of one that waits.",
+    .options = break_options,
+    .examples = "  zklock break backup _c_00000000-0000-0000-0000-000000000000-lock-0000000007\n"
+                "  zklock break --yes backup lock-0000000007   # in a script\n",
+    .take = take,
+    .self = &arguments,
+    .run = run_break
+};

@@ -1,0 +1,157 @@
+#include "arguments.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exit_status.h"
+#include "say.h"
+
+enum {
+    OPTIONS_MAX = 32,
+    FIRST_SETTING = 1000, /* what getopt_long returns for settings; for others their index */
+    FIRST_OWN = 2000,
+    HELP = 3000,
+    CONFIG
+};
+
+typedef struct parser {
+    struct option all[OPTIONS_MAX + SETTING_COUNT + 3];
+    char letters[2 * OPTIONS_MAX + 4];
+} parser;
+
+static void add_letter(parser *self, char letter, bool has_argument) {
+    size_t used = strlen(self->letters);
+    self->letters[used++] = letter;
+    if (has_argument) {
+        self->letters[used++] = ':';
+    }
+    self->letters[used] = '\0';
+}
+
+static void prepare(parser *self, const subcommand *of) {
+    size_t count = 0;
+    strcpy(self->letters,
+           "+:h"); /* ends at the first that is no option; tells a missing argument */
+    for (int i = 0; of->options[i].name != NULL; i++) {
+        const option_description *one = &of->options[i];
+        int has_argument = one->argument != NULL ? required_argument : no_argument;
+        self->all[count++] = (struct option){ one->name, has_argument, NULL, FIRST_OWN + i };
+        if (one->letter != '\0') {
+            add_letter(self, one->letter, one->argument != NULL);
+        }
+    }
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        self->all[count++] = (struct option){ setting_descriptions[i].name, required_argument, NULL,
+                                              FIRST_SETTING + i };
+    }
+    self->all[count++] = (struct option){ "config", required_argument, NULL, CONFIG };
+    self->all[count++] = (struct option){ "help", no_argument, NULL, HELP };
+    self->all[count] = (struct option){ NULL, 0, NULL, 0 };
+}
+
+/* ---- Help ------------------------------------------------------------------------------------ */
+
+static void print_option(char letter, const char *name, const char *argument, const char *help) {
+    char text[64];
+    snprintf(text, sizeof(text), "%c%c%c --%s%s%s", letter != '\0' ? '-' : ' ',
+             letter != '\0' ? letter : ' ', letter != '\0' ? ',' : ' ', name,
+             argument != NULL ? " " : "", argument != NULL ? argument : "");
+    printf("  %-34s %s\n", text, help);
+}
+
+static void print_help(const subcommand *of) {
+    printf("usage: zklock %s [OPTION...]%s%s\n\n%s\n\n", of->name, of->usage[0] != '\0' ? " " : "",
+           of->usage, of->summary);
+    for (const option_description *one = of->options; one->name != NULL; one++) {
+        print_option(one->letter, one->name, one->argument, one->help);
+    }
+    print_option('\0', "hosts", "LIST", "the servers (default: 127.0.0.1:2181)");
+    print_option('\0', "config", "FILE", "of settings; all of them: zklock help settings");
+    printf("\nExamples:\n%s\nMore: man zklock-%s\n", of->examples, of->name);
+}
+
+void arguments_print_settings(void) {
+    puts("Each setting is an option, a variable of the environment (lock-root is "
+         "ZKLOCK_LOCK_ROOT),\n"
+         "or a line of a file (lock-root = /locks). The first of these that has it counts.\n"
+         "The file is that of --config, else of ZKLOCK_CONFIG, else ~/.config/zklock/config,\n"
+         "else /etc/zklock/config.\n");
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        const setting_description *one = &setting_descriptions[i];
+        print_option('\0', one->name, one->argument, one->help);
+        if (one->initial != NULL) {
+            printf("  %-34s (default: %s)\n", "", one->initial);
+        }
+    }
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static int index_of_letter(const subcommand *of, int letter) {
+    int i = 0;
+    while (of->options[i].letter != letter) {
+        i++;
+    }
+    return i;
+}
+
+static int take(const subcommand *of, settings *all, int option) {
+    if (option == CONFIG) {
+        all->file = optarg;
+    } else if (option >= FIRST_OWN) {
+        return of->take(of->self, option - FIRST_OWN, optarg);
+    } else if (option >= FIRST_SETTING) {
+        all->values[option - FIRST_SETTING] = optarg;
+    } else {
+        return of->take(of->self, index_of_letter(of, option), optarg);
+    }
+    return EXIT_DONE;
+}
+
+/* getopt_long has set optopt for a letter, and has gone past a long option. */
+static int refuse(int why, char **argv) {
+    char letter[] = { '-', (char)optopt, '\0' };
+    const char *given = optopt > 0 && optopt < FIRST_SETTING ? letter : argv[optind - 1];
+    return say_usage(why == ':' ? "%s needs a value" : "'%s' is not an option, or takes no value",
+                     given);
+}
+
+/* Reads options up to the first that is none. Returns EXIT_DONE; or what to end with, and *ends. */
+static int read_options(const subcommand *of, const parser *reading, settings *all, int argc,
+                        char **argv, bool *ends) {
+    int option = 0;
+    while ((option = getopt_long(argc, argv, reading->letters, reading->all, NULL)) != -1) {
+        *ends = option == 'h' || option == HELP;
+        if (*ends) {
+            print_help(of);
+            return EXIT_DONE;
+        }
+        int status = option == '?' || option == ':' ? refuse(option, argv) : take(of, all, option);
+        *ends = status != EXIT_DONE;
+        if (*ends) {
+            return status;
+        }
+    }
+    return EXIT_DONE;
+}
+
+int subcommand_main(const subcommand *of, int argc, char **argv) {
+    parser reading = { .letters = "" };
+    settings all = { .file = NULL };
+    bool ends = false;
+    say_subcommand(of->name);
+    prepare(&reading, of);
+    opterr = 0;
+    int status = read_options(of, &reading, &all, argc, argv, &ends);
+    bool more = of->options_follow_first && optind < argc && strcmp(argv[optind - 1], "--") != 0;
+    if (!ends && more) {
+        char *first = argv[optind++];
+        status = read_options(of, &reading, &all, argc, argv, &ends);
+        argv[--optind] = first;
+    }
+    if (ends) {
+        return status;
+    }
+    return settings_complete(&all) ? of->run(of, &all, argc - optind, argv + optind) : EXIT_USAGE;
+}

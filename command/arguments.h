@@ -1,0 +1,31 @@
+/* The command line of a subcommand: its own options, and those of the settings, by getopt_long. */
+#pragma once
+
+#include "settings.h"
+
+/** One option of a subcommand. */
+typedef struct option_description {
+    char letter;          /* 0: it has none */
+    const char *name;     /* NULL: the end of the list */
+    const char *argument; /* NULL: it takes none */
+    const char *help;
+} option_description;
+
+typedef struct subcommand {
+    const char *name;
+    const char *usage;   /* what follows the options */
+    const char *summary; /* one line */
+    const option_description *options;
+    const char *examples; /* lines */
+    /** Takes one of `options`. Returns EXIT_DONE, or what say_usage returned. */
+    int (*take)(void *self, int option, const char *value);
+    void *self;
+    bool options_follow_first; /* as in flock FILE -c LINE */
+    int (*run)(const struct subcommand *of, const settings *settings, int argc, char **argv);
+} subcommand;
+
+/** Reads the options, completes the settings, and runs it with what follows the options. Returns
+ *  what the command ends with. */
+int subcommand_main(const subcommand *of, int argc, char **argv);
+
+void arguments_print_settings(void);

@@ -1,0 +1,22 @@
+#include "ask.h"
+
+#include "exit_status.h"
+#include "say.h"
+
+int ask(const settings *all, const char *about, int (*question)(zkl_client *client, void *arg),
+        void *arg) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_client *client = NULL;
+    options.recorded_events = 0;
+    options.label = "zklock";
+    int status = settings_open_client(all, &options, &client);
+    if (status != ZKL_OK) {
+        return exit_status_of(status);
+    }
+    status = question(client, arg);
+    if (status != ZKL_OK) {
+        say_status(about, status);
+    }
+    (void)zkl_client_close(client, 0);
+    return exit_status_of(status);
+}

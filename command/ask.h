@@ -1,0 +1,12 @@
+/* One question to the servers, with a client of its own. */
+#pragma once
+
+#include "settings.h"
+
+/** How long an answer may take; --timeout changes it. */
+#define ASK_TIMEOUT_MS 10000
+
+/** Opens a client, asks, closes it. `about` names what was asked, for the message if it fails.
+ *  Returns what the command is to end with. */
+int ask(const settings *all, const char *about, int (*question)(zkl_client *client, void *arg),
+        void *arg);

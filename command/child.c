@@ -1,0 +1,87 @@
+#include "child.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exit_status.h"
+#include "say.h"
+
+enum { NUMBER_SIZE = 24 };
+
+int child_terminal(void) {
+    bool is_ours = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 &&
+                   getpid() == getpgrp() && tcgetpgrp(STDIN_FILENO) == getpgrp();
+    return is_ours ? STDIN_FILENO : -1;
+}
+
+/* SIGTTOU is blocked in this process, and in its child until it executes: so that neither is
+ * stopped for being in the background at that moment. */
+void child_give_terminal(const child *self) {
+    if (self->terminal >= 0) {
+        tcsetpgrp(self->terminal, self->pid);
+    }
+}
+
+void child_take_terminal(const child *self) {
+    if (self->terminal >= 0) {
+        tcsetpgrp(self->terminal, getpgrp());
+    }
+}
+
+static void set_environment(const job *what, const message *grant) {
+    char number[NUMBER_SIZE];
+    setenv("ZKLOCK_RESOURCE", what->resources[0], 1);
+    setenv("ZKLOCK_NODE", grant->node, 1);
+    snprintf(number, sizeof(number), "%" PRId64, grant->token);
+    setenv("ZKLOCK_TOKEN", number, 1);
+    if (grant->slot >= 0) {
+        snprintf(number, sizeof(number), "%" PRId32, grant->slot);
+        setenv("ZKLOCK_SLOT", number, 1);
+    } else {
+        unsetenv("ZKLOCK_SLOT");
+    }
+}
+
+static void execute(const child *self, const job *what, const message *grant, pid_t front,
+                    const sigset_t *signals_found) {
+    child own = { .pid = getpid(), .terminal = self->terminal };
+    setpgid(0, 0);
+    child_give_terminal(&own);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != front) { /* it has died before it could be watched */
+        _exit(EXIT_LOCK_LOST);
+    }
+    set_environment(what, grant);
+    sigprocmask(SIG_SETMASK, signals_found, NULL);
+    execvp(what->command[0], what->command);
+    int why = errno;
+    say("%s: %s", what->command[0], strerror(why));
+    _exit(why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
+}
+
+bool child_start(child *self, const job *what, const message *grant, const channel *link,
+                 const sigset_t *signals_found) {
+    pid_t front = getpid();
+    pid_t pid = fork();
+    if (pid < 0) {
+        return false;
+    }
+    if (pid == 0) {
+        execute(self, what, grant, front, signals_found);
+    }
+    setpgid(pid, pid); /* both do it: whoever is first */
+    self->pid = pid;
+    link->shared->group = pid;
+    return true;
+}
+
+int child_exit_status(int wait_status) {
+    return WIFSIGNALED(wait_status) ? EXIT_BY_SIGNAL + WTERMSIG(wait_status)
+                                    : WEXITSTATUS(wait_status);
+}

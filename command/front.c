@@ -1,0 +1,396 @@
+#include "front.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "channel.h"
+#include "child.h"
+#include "duration.h"
+#include "exit_status.h"
+#include "holder.h"
+#include "say.h"
+
+enum {
+    RESTART_FIRST_MS = 1000, /* after a crash; doubled with each, up to */
+    RESTART_MAX_MS = 30000,
+    CALM_MS = 60000, /* a child that ran for longer begins anew with the first */
+    CONNECT_REPORT_MS = 3000
+};
+
+typedef struct front {
+    const job *job;
+    channel link;
+    sigset_t signals_found;
+    int signals; /* a signalfd */
+    pid_t holder;
+    bool holder_is_dead;
+    bool connected;
+    int stopped_by; /* the signal that ended the wait or the command; 0: none */
+    message grant;
+    child child;
+    int64_t started_ms;
+    int64_t restart_at_ms; /* 0: nothing is to be started */
+    int64_t restart_pause_ms;
+    int64_t next_report_ms;
+    int64_t began_ms;
+    bool is_lost;       /* the lock is, or is about to be */
+    int64_t kill_at_ms; /* 0: SIGKILL has been sent, or is not due */
+    bool is_done;       /* the holder has released */
+    int status;         /* what to end with */
+} front;
+
+static bool child_runs(const front *self) {
+    return self->child.pid != 0;
+}
+
+static void tell(const front *self, message_kind kind) {
+    message news = { .kind = kind };
+    channel_send(&self->link, &news);
+}
+
+/* ---- The child's end ------------------------------------------------------------------------- */
+
+static void release(front *self) {
+    self->link.shared->group = 0;
+    tell(self, MESSAGE_ENDED);
+}
+
+static bool is_to_restart(const front *self, int status) {
+    return self->job->restart && status != EXIT_DONE && !self->is_lost && self->stopped_by == 0 &&
+           !self->holder_is_dead;
+}
+
+static void plan_restart(front *self) {
+    int64_t now = channel_now_ms();
+    bool was_calm = now - self->started_ms >= CALM_MS;
+    int64_t doubled = self->restart_pause_ms * 2;
+    self->restart_pause_ms = was_calm || doubled == 0   ? RESTART_FIRST_MS
+                             : doubled < RESTART_MAX_MS ? doubled
+                                                        : RESTART_MAX_MS;
+    self->restart_at_ms = now + self->restart_pause_ms;
+    say("%s ended with %d: it is started again in %d s, under the same lock", self->job->command[0],
+        self->status, (int)(self->restart_pause_ms / RESTART_FIRST_MS));
+}
+
+static void on_child_end(front *self, int wait_status) {
+    if (self->is_lost && self->job->on_lost != ON_LOST_IGNORE) {
+        channel_signal_group(&self->link, SIGKILL); /* what it has left behind */
+    }
+    child_take_terminal(&self->child);
+    self->child.pid = 0;
+    self->kill_at_ms = 0;
+    self->status = child_exit_status(wait_status);
+    if (is_to_restart(self, self->status)) {
+        self->link.shared->group = 0;
+        plan_restart(self);
+        return;
+    }
+    if (self->is_lost) {
+        self->status = EXIT_LOCK_LOST;
+    }
+    release(self);
+}
+
+/* ---- Loss ------------------------------------------------------------------------------------ */
+
+static void run_on_lost_command(const front *self) {
+    char pid[32];
+    pid_t runner = fork();
+    if (runner == 0) {
+        snprintf(pid, sizeof(pid), "%d", (int)self->child.pid);
+        setenv("ZKLOCK_PID", pid, 1);
+        setenv("ZKLOCK_RESOURCE", self->job->resources[0], 1);
+        sigprocmask(SIG_SETMASK, &self->signals_found, NULL);
+        execl("/bin/sh", "sh", "-c", self->job->on_lost_command, (char *)NULL);
+        _exit(EXIT_NOT_FOUND);
+    }
+}
+
+/* The child is told, and gets its grace; but SIGKILL comes before anybody else can be granted the
+ * lock, as long as that is in our hands. */
+static void end_child(front *self, const char *why) {
+    const shared *both = self->link.shared;
+    int64_t now = channel_now_ms();
+    int64_t latest = both->safe_until_ms - both->margin_ms;
+    self->is_lost = true;
+    if (self->job->on_lost == ON_LOST_IGNORE) {
+        say("%s: %s; the command goes on without it", self->job->resources[0], why);
+        return;
+    }
+    say("%s: %s", self->job->resources[0], why);
+    self->kill_at_ms = now + both->grace_ms;
+    if (latest > now && latest < self->kill_at_ms) {
+        self->kill_at_ms = latest;
+    }
+    if (self->job->on_lost == ON_LOST_KILL || latest + both->grace_ms < now) {
+        self->kill_at_ms = now;
+    } else if (self->job->on_lost == ON_LOST_COMMAND) {
+        run_on_lost_command(self);
+    } else {
+        channel_signal_group(&self->link, SIGTERM);
+        channel_signal_group(&self->link, SIGCONT); /* a stopped process would not hear of it */
+    }
+}
+
+static void lose(front *self, const char *why) {
+    if (self->is_lost) {
+        return;
+    }
+    if (child_runs(self)) {
+        end_child(self, why);
+    } else if (self->restart_at_ms != 0) {
+        say("%s: %s", self->job->resources[0], why);
+        self->is_lost = true;
+        self->restart_at_ms = 0;
+        self->status = EXIT_LOCK_LOST;
+        release(self);
+    }
+}
+
+/* When the child must be told, if nothing changes. */
+static int64_t told_at(const front *self) {
+    const shared *both = self->link.shared;
+    int64_t grace_ms = self->job->on_lost == ON_LOST_KILL ? 0 : both->grace_ms;
+    return both->safe_until_ms - both->margin_ms - grace_ms;
+}
+
+/* ---- Times ----------------------------------------------------------------------------------- */
+
+static void start_child(front *self) {
+    self->restart_at_ms = 0;
+    self->started_ms = channel_now_ms();
+    if (channel_now_ms() >= told_at(self)) {
+        say("%s: the lock is about to end: nothing was started", self->job->resources[0]);
+        self->is_lost = true;
+        self->status = EXIT_LOCK_LOST;
+        release(self);
+    } else if (!child_start(&self->child, self->job, &self->grant, &self->link,
+                            &self->signals_found)) {
+        say("%s: no process: %s", self->job->command[0], strerror(errno));
+        self->status = EXIT_CANNOT_EXECUTE;
+        release(self);
+    }
+}
+
+static void report_connecting(front *self, int64_t now) {
+    char age[DURATION_TEXT_SIZE];
+    if (self->connected || self->job->quiet || !(self->job->verbose || isatty(STDERR_FILENO)) ||
+        now < self->next_report_ms) {
+        return;
+    }
+    duration_write(age, now - self->began_ms);
+    say("not connected to %s for %s", self->job->settings->values[SETTING_HOSTS], age);
+    self->next_report_ms = now + CONNECT_REPORT_MS;
+}
+
+static void do_what_is_due(front *self) {
+    int64_t now = channel_now_ms();
+    report_connecting(self, now);
+    if (self->restart_at_ms != 0 && now >= self->restart_at_ms) {
+        start_child(self);
+    }
+    if (child_runs(self) && now >= told_at(self)) {
+        lose(self, self->holder_is_dead
+                       ? "the process that keeps the session is dead, and the lock is about to end"
+                       : "the lock is about to end: no answer from the servers, "
+                         "or its time is over");
+    }
+    if (self->kill_at_ms != 0 && now >= self->kill_at_ms) {
+        self->kill_at_ms = 0;
+        channel_signal_group(&self->link, SIGKILL);
+    }
+}
+
+static int time_to_wait(const front *self) {
+    int64_t now = channel_now_ms();
+    int64_t until = now + RESTART_FIRST_MS;
+    const int64_t times[] = { self->restart_at_ms, self->kill_at_ms,
+                              child_runs(self) && !self->is_lost ? told_at(self) : 0 };
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        if (times[i] != 0 && times[i] < until) {
+            until = times[i];
+        }
+    }
+    return until > now ? (int)(until - now) : 0;
+}
+
+/* ---- The holder ------------------------------------------------------------------------------ */
+
+static void on_holder_death(front *self) {
+    if (self->holder_is_dead || self->is_done) {
+        return;
+    }
+    self->holder_is_dead = true;
+    self->is_done = !child_runs(self);
+    if (self->is_done && self->status == EXIT_DONE && self->stopped_by == 0) {
+        self->status = EXIT_INTERNAL;
+    }
+    lose(self, "the process that keeps the session is dead");
+    self->is_done = !child_runs(self);
+}
+
+static void on_message(front *self, const message *news) {
+    char why[256];
+    switch (news->kind) {
+    case MESSAGE_CONNECTED:
+        self->connected = true;
+        break;
+    case MESSAGE_GRANTED:
+        self->grant = *news;
+        if (self->stopped_by != 0) {
+            release(self);
+        } else {
+            start_child(self);
+        }
+        break;
+    case MESSAGE_LOST:
+        snprintf(why, sizeof(why), "the lock is lost: %s", zkl_strerror(news->status));
+        lose(self, why);
+        break;
+    default:
+        self->is_done = true;
+        self->status = self->status != EXIT_DONE ? self->status : news->status;
+        break;
+    }
+}
+
+static void hear(front *self) {
+    message news;
+    bool closed = false;
+    while (!self->is_done && channel_receive(&self->link, &news, &closed)) {
+        on_message(self, &news);
+    }
+    if (closed) {
+        on_holder_death(self);
+    }
+}
+
+/* ---- Signals --------------------------------------------------------------------------------- */
+
+/* The shell sees us stop as it would see the child. The lock is kept meanwhile. */
+static void stop_with_child(front *self) {
+    child_take_terminal(&self->child);
+    raise(SIGSTOP);
+    if (self->child.terminal >= 0 && tcgetpgrp(self->child.terminal) == getpgrp()) {
+        child_give_terminal(&self->child);
+    }
+    channel_signal_group(&self->link, SIGCONT);
+}
+
+static void on_child_change(front *self) {
+    int wait_status = 0;
+    pid_t pid = 0;
+    while ((pid = waitpid(-1, &wait_status, WNOHANG | WUNTRACED)) > 0) {
+        if (pid == self->holder && !WIFSTOPPED(wait_status)) {
+            hear(self); /* what it has said last */
+            on_holder_death(self);
+        } else if (child_runs(self) && pid == self->child.pid) {
+            if (!WIFSTOPPED(wait_status)) {
+                on_child_end(self, wait_status);
+            } else if (!self->is_lost) {
+                stop_with_child(self);
+            }
+        }
+    }
+}
+
+/* Nothing runs yet, or not any more: leave the queue. */
+static void stop_waiting(front *self, int number) {
+    if (!self->connected || self->stopped_by != 0) {
+        kill(self->holder, SIGKILL); /* it has nothing yet; or somebody does not want to wait */
+    }
+    self->stopped_by = number;
+    self->restart_at_ms = 0;
+    tell(self, MESSAGE_CANCEL);
+    tell(self, MESSAGE_ENDED);
+}
+
+static void on_signal(front *self, int number) {
+    bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+    if (number == SIGCHLD) {
+        on_child_change(self);
+    } else if (child_runs(self)) {
+        self->stopped_by = ends ? number : self->stopped_by;
+        channel_signal_group(&self->link, number);
+    } else if (ends) {
+        stop_waiting(self, number);
+    } else if (number == SIGTSTP) {
+        raise(SIGSTOP);
+    }
+}
+
+static void read_signals(front *self) {
+    struct signalfd_siginfo news;
+    while (read(self->signals, &news, sizeof(news)) == (ssize_t)sizeof(news)) {
+        on_signal(self, (int)news.ssi_signo);
+    }
+}
+
+/* Those that were ignored when we were started stay ignored: nohup. */
+static bool take_signals(front *self) {
+    const int taken[] = { SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+                          SIGCHLD, SIGWINCH, SIGTSTP, SIGCONT, SIGTTOU };
+    sigset_t set;
+    sigset_t read_set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+        sigaddset(&set, taken[i]);
+    }
+    read_set = set;
+    sigdelset(&read_set, SIGTTOU);
+    sigdelset(&read_set, SIGCONT);
+    sigprocmask(SIG_BLOCK, &set, &self->signals_found);
+    self->signals = signalfd(-1, &read_set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return self->signals >= 0;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static bool start_holder(front *self) {
+    channel other;
+    pid_t own = getpid();
+    if (!take_signals(self) || !channel_open(&self->link, &other)) {
+        return false;
+    }
+    self->holder = fork();
+    if (self->holder == 0) {
+        close(self->link.socket);
+        close(self->signals);
+        holder_run(self->job, &other, own);
+        _exit(EXIT_DONE);
+    }
+    close(other.socket);
+    return self->holder > 0;
+}
+
+int front_run(const job *what) {
+    front self = { .job = what, .began_ms = channel_now_ms() };
+    self.next_report_ms = self.began_ms + CONNECT_REPORT_MS;
+    self.child.terminal = child_terminal();
+    if (!start_holder(&self)) {
+        say("no process: %s", strerror(errno));
+        return EXIT_INTERNAL;
+    }
+    while (!self.is_done) {
+        struct pollfd files[] = { { .fd = self.link.socket, .events = POLLIN },
+                                  { .fd = self.signals, .events = POLLIN } };
+        if (self.holder_is_dead) {
+            files[0].fd = -1;
+        }
+        poll(files, 2, time_to_wait(&self));
+        read_signals(&self);
+        if (!self.holder_is_dead) {
+            hear(&self);
+        }
+        do_what_is_due(&self);
+        self.is_done = self.is_done || (self.holder_is_dead && !child_runs(&self));
+    }
+    return self.stopped_by != 0 && self.grant.token == 0 ? EXIT_BY_SIGNAL + self.stopped_by
+                                                         : self.status;
+}

@@ -1,0 +1,435 @@
+#include "holder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "duration.h"
+#include "exit_status.h"
+#include "queue_text.h"
+#include "say.h"
+
+enum {
+    STEP_MS = 100,           /* how often the lock is looked at */
+    FIRST_REPORT_MS = 2000,  /* when somebody who waits is told for what */
+    REPORT_PAUSE_MS = 10000, /* and then, if it has changed, */
+    DESCRIBE_MS = 1000,
+    RELEASE_MS = 5000,
+    GROUP_GONE_MS = 5000,
+    LEASE_TICKS_MIN =
+        5, /* with fewer there may be no time between a lease's end and its extension */
+    GRACE_MAX_MS = 5000, /* unless another is asked for */
+    MARGIN_MAX_MS = 250,
+    SLOT_PATH_SIZE = ZKL_NODE_PATH_SIZE
+};
+
+typedef struct holder {
+    const job *job;
+    const channel *link;
+    zkl_client *client;
+    zkl_lock *lock;
+    zkl_lock *slot_lock; /* NULL: no semaphore */
+    int32_t slot;
+    int64_t began_ms;
+    int64_t granted_ms;
+    int64_t next_report_ms;
+    char reported[QUEUE_TEXT_SIZE];
+    bool is_answered; /* the acquire has ended, with: */
+    int status;
+    zkl_grant grant;
+    bool told_lost;
+    bool cancelled;
+    bool ended; /* the child */
+    bool alone; /* the front is dead */
+} holder;
+
+static pid_t front_of_signals; /* for the handler */
+
+/* Others know the process of the node's data, and may ask that one to end. */
+static void pass_on(int number) {
+    kill(front_of_signals, number);
+}
+
+static void prepare_process(pid_t front) {
+    front_of_signals = front;
+    setpgid(0, 0);
+    struct sigaction passing = { .sa_handler = pass_on, .sa_flags = SA_RESTART };
+    struct sigaction ignoring = { .sa_handler = SIG_IGN };
+    const int passed[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
+    const int ignored[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGUSR1, SIGUSR2 };
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+        sigaction(passed[i], &passing, NULL);
+    }
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
+        sigaction(ignored[i], &ignoring, NULL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* ---- News for the front ---------------------------------------------------------------------- */
+
+static void tell(const holder *self, message_kind kind, int status) {
+    message news = {
+        .kind = kind, .status = status, .token = self->grant.token, .slot = self->slot
+    };
+    memcpy(news.node, self->grant.node, sizeof(news.node));
+    channel_send(self->link, &news);
+}
+
+static void hear(holder *self) {
+    message news;
+    bool closed = false;
+    while (channel_receive(self->link, &news, &closed)) {
+        self->cancelled = self->cancelled || news.kind == MESSAGE_CANCEL;
+        self->ended = self->ended || news.kind == MESSAGE_ENDED;
+    }
+    self->alone = self->alone || closed;
+}
+
+/* Runs what is due, and waits for more for a step. */
+static void wait_step(holder *self, int timeout_ms) {
+    int descriptor = -1;
+    (void)zkl_client_event_descriptor(self->client, &descriptor);
+    struct pollfd files[] = { { .fd = self->link->socket, .events = POLLIN },
+                              { .fd = descriptor, .events = POLLIN } };
+    poll(files, 2, timeout_ms);
+    (void)zkl_client_dispatch(self->client, NULL);
+    hear(self);
+}
+
+/* ---- Connecting ------------------------------------------------------------------------------ */
+
+/* What is left of a lease at the worst moment of calm operation: see lease_tick_ms of zklock.h. */
+static int64_t lease_left_when_calm(int64_t session_ms, int64_t tick_ms) {
+    return session_ms * 3 / 10 - tick_ms * 11 / 10;
+}
+
+/* From what the servers have granted. Returns EXIT_DONE, or has said what cannot be. */
+static int choose_grace(const holder *self) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    (void)zkl_client_info(self->client, &information);
+    int64_t tick_ms = self->job->settings->tick_time_ms;
+    int64_t calm_ms = lease_left_when_calm(information.session_timeout_ms, tick_ms);
+    char session[DURATION_TEXT_SIZE];
+    char other[DURATION_TEXT_SIZE];
+    duration_write(session, information.session_timeout_ms);
+    if (information.session_timeout_ms < LEASE_TICKS_MIN * tick_ms) {
+        duration_write(other, tick_ms);
+        say("session timeout of %s, as the servers grant it: must be at least %d ticks of %s",
+            session, LEASE_TICKS_MIN, other);
+        return EXIT_USAGE;
+    }
+    int64_t margin_ms = calm_ms / 8 < MARGIN_MAX_MS ? calm_ms / 8 : MARGIN_MAX_MS;
+    int64_t most_ms = calm_ms - 2 * margin_ms;
+    int64_t grace_ms = calm_ms / 2 < GRACE_MAX_MS ? calm_ms / 2 : GRACE_MAX_MS;
+    if (self->job->grace_ms > most_ms) {
+        duration_write(other, most_ms);
+        say("grace: a session timeout of %s leaves time for at most %s", session, other);
+        return EXIT_USAGE;
+    }
+    self->link->shared->margin_ms = margin_ms;
+    self->link->shared->grace_ms = self->job->grace_ms >= 0 ? self->job->grace_ms : grace_ms;
+    return EXIT_DONE;
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static int connect_client(holder *self) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    char label[ZKL_LABEL_MAX + 1];
+    snprintf(label, sizeof(label), "%s", base_name(self->job->command[0]));
+    options.label = label;
+    options.lease_tick_ms = (int32_t)self->job->settings->tick_time_ms;
+    options.dispatch = ZKL_DISPATCH_CALLER;
+    int status = settings_open_client(self->job->settings, &options, &self->client);
+    if (status != ZKL_OK) {
+        return exit_status_of(status);
+    }
+    tell(self, MESSAGE_CONNECTED, ZKL_OK);
+    return choose_grace(self);
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+static bool reads_queue(const holder *self, const char *resource, char text[QUEUE_TEXT_SIZE]) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    zkl_queue *queue = NULL;
+    char position[QUEUE_TEXT_SIZE] = "";
+    (void)zkl_client_info(self->client, &information);
+    if (zkl_queue_describe(self->client, resource, DESCRIBE_MS, &queue) == ZKL_OK) {
+        queue_text_position(position, queue, information.session_id);
+    }
+    zkl_queue_free(queue);
+    snprintf(text, QUEUE_TEXT_SIZE, "%.128s: %.880s", resource, position);
+    return position[0] != '\0';
+}
+
+/* What it waits for. A connection that is gone is told apart from a queue. */
+static void describe_wait(holder *self, char text[QUEUE_TEXT_SIZE]) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    (void)zkl_client_info(self->client, &information);
+    text[0] = '\0';
+    if (!information.connected) {
+        snprintf(text, QUEUE_TEXT_SIZE, "not connected to the servers at the moment");
+        return;
+    }
+    for (size_t i = 0; i < self->job->resource_count; i++) {
+        if (reads_queue(self, self->job->resources[i], text)) {
+            return;
+        }
+    }
+    snprintf(text, QUEUE_TEXT_SIZE, "%.128s: waiting", self->job->resources[0]);
+}
+
+/* On a terminal somebody is there to see; elsewhere it would be mail from cron. And a look at a long
+ * queue is not cheap, so nobody looks for nothing. */
+static bool has_audience(const holder *self) {
+    return !self->job->quiet && (self->job->verbose || isatty(STDERR_FILENO));
+}
+
+static void report(holder *self) {
+    int64_t now = channel_now_ms();
+    if (!has_audience(self) || now < self->next_report_ms) {
+        return;
+    }
+    char text[QUEUE_TEXT_SIZE];
+    describe_wait(self, text);
+    self->next_report_ms = now + REPORT_PAUSE_MS;
+    if (strcmp(text, self->reported) != 0) {
+        say("%s", text);
+        memcpy(self->reported, text, sizeof(text));
+    }
+}
+
+static void on_answer(void *arg, int status, const zkl_grant *grant) {
+    holder *self = arg;
+    self->is_answered = true;
+    self->status = status;
+    if (status == ZKL_OK) {
+        self->grant = *grant;
+    } else {
+        snprintf(self->reported, sizeof(self->reported), "%.1000s", zkl_error_message());
+    }
+}
+
+static int64_t time_left(const holder *self) {
+    if (self->job->wait_ms <= 0) {
+        return self->job->wait_ms;
+    }
+    int64_t left = self->job->wait_ms - (channel_now_ms() - self->began_ms);
+    return left > 1 ? left : 1;
+}
+
+static int open_lock(holder *self) {
+    const job *what = self->job;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX];
+    options.permits = what->permits;
+    options.max_hold_ms = what->max_hold_ms;
+    options.note = what->candidate;
+    if (what->resource_count == 1) {
+        return zkl_lock_open(self->client, what->resources[0], &options, &self->lock);
+    }
+    for (size_t i = 0; i < what->resource_count; i++) {
+        members[i] =
+            (zkl_lock_member){ sizeof(zkl_lock_member), what->resources[i], what->mode, 0 };
+    }
+    return zkl_lock_open_set(self->client, members, what->resource_count, &options, &self->lock);
+}
+
+/* Returns what the acquire ended with. */
+static int acquire(holder *self) {
+    zkl_mode mode = self->job->resource_count == 1 ? self->job->mode : ZKL_AS_OPENED;
+    int status = open_lock(self);
+    if (status == ZKL_OK) {
+        status = zkl_lock_acquire_async(self->lock, mode, time_left(self), NULL, on_answer, self);
+    }
+    if (status != ZKL_OK) {
+        snprintf(self->reported, sizeof(self->reported), "%.1000s", zkl_error_message());
+        return status;
+    }
+    self->next_report_ms = channel_now_ms() + FIRST_REPORT_MS;
+    while (!self->is_answered) {
+        wait_step(self, STEP_MS);
+        if (self->cancelled || self->alone) {
+            (void)zkl_lock_cancel(self->lock);
+        }
+        report(self);
+    }
+    return self->status;
+}
+
+/* ---- Slots of a semaphore -------------------------------------------------------------------- */
+
+/* Slot k is the stripe k of the resource. Whoever has a permit finds one: as many are taken as
+ * others have permits. Two that try the same at once may both miss it, and come by again. */
+static int take_slot(holder *self) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    (void)zkl_client_info(self->client, &information);
+    const char *resource = self->job->resources[0];
+    for (int32_t slot = 0; !self->cancelled && !self->alone;
+         slot = (slot + 1) % self->job->permits) {
+        char path[SLOT_PATH_SIZE];
+        snprintf(path, sizeof(path), "%s%s%s/stripe-%04d",
+                 resource[0] == '/' ? "" : information.lock_root, resource[0] == '/' ? "" : "/",
+                 resource, slot);
+        zkl_lock *lock = NULL;
+        int status = zkl_lock_open(self->client, path, NULL, &lock);
+        if (status == ZKL_OK) {
+            status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, 0, NULL);
+        }
+        if (status == ZKL_OK) {
+            self->slot_lock = lock;
+            self->slot = slot;
+            return ZKL_OK;
+        }
+        zkl_lock_close(lock);
+        if (status != ZKL_BUSY) {
+            return status;
+        }
+        wait_step(self, slot == self->job->permits - 1 ? STEP_MS / 2 : 0);
+    }
+    return ZKL_CANCELLED;
+}
+
+/* ---- Holding --------------------------------------------------------------------------------- */
+
+/* Until when nobody else can have the lock; 0: somebody may. */
+static int64_t safe_until(const zkl_lock *lock) {
+    int64_t now = channel_now_ms(); /* before the look, so that it is not later than that */
+    int64_t left_ms = 0;
+    int status = zkl_lock_check(lock, &left_ms);
+    return status == ZKL_OK || status == ZKL_SUSPECT ? now + left_ms : 0;
+}
+
+static int64_t sooner(int64_t one, int64_t other) {
+    return one < other ? one : other;
+}
+
+static int why_lost(const zkl_lock *lock) {
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    return zkl_lock_info(lock, &information) == ZKL_OK && information.state == ZKL_STATE_LOST
+               ? information.lost_reason
+               : ZKL_LOST;
+}
+
+static void look(holder *self) {
+    int64_t until = safe_until(self->lock);
+    if (self->slot_lock != NULL) {
+        until = sooner(until, safe_until(self->slot_lock));
+    }
+    if (until == 0) {
+        if (!self->told_lost) {
+            self->told_lost = true;
+            tell(self, MESSAGE_LOST, why_lost(self->lock));
+        }
+        return;
+    }
+    if (self->job->max_hold_ms > 0) {
+        until = sooner(until, self->granted_ms + self->job->max_hold_ms);
+    }
+    self->link->shared->safe_until_ms = until;
+}
+
+/* The front should have done it; it may be stopped. */
+static void end_group_in_time(const holder *self) {
+    const shared *both = self->link->shared;
+    if (self->job->on_lost != ON_LOST_IGNORE &&
+        channel_now_ms() >= both->safe_until_ms - both->margin_ms / 2) {
+        channel_signal_group(self->link, SIGKILL);
+    }
+}
+
+static bool group_is_gone(const holder *self) {
+    pid_t group = self->link->shared->group;
+    return group == 0 || (kill(-group, 0) != 0 && errno == ESRCH);
+}
+
+/* The front is dead: what it has started must not outlive the lock. */
+static void end_group(holder *self) {
+    int64_t until = channel_now_ms() + GROUP_GONE_MS;
+    channel_signal_group(self->link, SIGKILL);
+    while (!group_is_gone(self) && channel_now_ms() < until) {
+        wait_step(self, STEP_MS / 10);
+    }
+}
+
+static void hold(holder *self) {
+    look(self);
+    tell(self, MESSAGE_GRANTED, ZKL_OK);
+    while (!self->ended && !self->alone) {
+        wait_step(self, STEP_MS);
+        look(self);
+        end_group_in_time(self);
+    }
+    if (self->alone) {
+        end_group(self);
+    }
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static int not_acquired(holder *self, int status) {
+    bool by_others = status == ZKL_BUSY || status == ZKL_TIMEOUT || status == ZKL_QUEUE_FULL;
+    if (status == ZKL_CANCELLED) {
+        return EXIT_NOT_ACQUIRED; /* the front knows by which signal */
+    }
+    if (by_others && has_audience(self)) {
+        describe_wait(self, self->reported);
+    }
+    if (!self->job->quiet || !by_others) {
+        say("%s: %s%s%s", self->job->resources[0], zkl_strerror(status),
+            self->reported[0] != '\0' ? ": " : "", self->reported);
+    }
+    return by_others ? self->job->conflict_status : exit_status_of(status);
+}
+
+static int acquire_and_hold(holder *self) {
+    int status = acquire(self);
+    if (status == ZKL_OK && self->job->permits > 0) {
+        status = take_slot(self);
+    }
+    if (status != ZKL_OK) {
+        return not_acquired(self, status);
+    }
+    self->granted_ms = channel_now_ms();
+    if (!self->cancelled) {
+        hold(self);
+    }
+    return EXIT_DONE;
+}
+
+/* The slot first: whoever gets our permit is to find it free. */
+static void release(holder *self) {
+    if (self->slot_lock != NULL) {
+        (void)zkl_lock_release(self->slot_lock, RELEASE_MS);
+    }
+    if (self->lock != NULL) {
+        (void)zkl_lock_release(self->lock, RELEASE_MS);
+    }
+}
+
+void holder_run(const job *what, const channel *link, pid_t front) {
+    holder self = { .job = what, .link = link, .slot = -1, .grant = ZKL_GRANT_INIT };
+    prepare_process(front);
+    self.began_ms = channel_now_ms();
+    int status = connect_client(&self);
+    if (status == EXIT_DONE) {
+        status = acquire_and_hold(&self);
+    }
+    release(&self);
+    tell(&self, MESSAGE_DONE, status);
+    zkl_lock_close(self.slot_lock);
+    zkl_lock_close(self.lock);
+    (void)zkl_client_close(self.client, 0);
+}

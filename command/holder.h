@@ -1,0 +1,10 @@
+/* The process that has the session: acquires, keeps watch over the lock, and releases it. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "channel.h"
+#include "job.h"
+
+/** Runs in a process of its own, a child of `front`. It ends when all is released. */
+void holder_run(const job *what, const channel *link, pid_t front);

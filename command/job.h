@@ -1,0 +1,30 @@
+/* What is to be run, and under which lock. */
+#pragma once
+
+#include "settings.h"
+
+typedef enum on_lost {
+    ON_LOST_TERM, /* SIGTERM, and SIGKILL after the grace */
+    ON_LOST_KILL,
+    ON_LOST_IGNORE,
+    ON_LOST_COMMAND /* a shell's line in place of SIGTERM, and SIGKILL after the grace */
+} on_lost;
+
+typedef struct job {
+    const settings *settings;
+    const char *resources[ZKL_LOCK_MEMBERS_MAX]; /* more than one: a set */
+    size_t resource_count;
+    zkl_mode mode;
+    int32_t permits;       /* 0: no semaphore */
+    const char *candidate; /* NULL: not an election */
+    int64_t wait_ms;       /* ZKL_FOREVER; 0 tries */
+    int conflict_status;   /* what to end with if the lock was not acquired */
+    int64_t max_hold_ms;   /* 0: no limit */
+    int64_t grace_ms;      /* -1: as long as the lease allows, 5 s at most */
+    on_lost on_lost;
+    const char *on_lost_command;
+    bool restart;
+    bool quiet;
+    bool verbose;
+    char **command; /* ends with NULL */
+} job;

@@ -1,0 +1,71 @@
+/* zklock: locks of an ensemble for shells and people. docs/command.md. */
+#include <stdio.h>
+#include <string.h>
+#include <zklock/zklock.h>
+
+#include "act.h"
+#include "exit_status.h"
+#include "run.h"
+#include "say.h"
+#include "show.h"
+
+static const subcommand *const subcommands[] = {
+    &run_subcommand,       &ls_subcommand,     &status_subcommand,
+    &deadlocks_subcommand, &revoke_subcommand, &break_subcommand,
+};
+
+enum { SUBCOMMAND_COUNT = sizeof(subcommands) / sizeof(subcommands[0]) };
+
+static int print_help(void) {
+    puts("usage: zklock SUBCOMMAND [OPTION...] ...\n\nLocks on Apache ZooKeeper, for shells and "
+         "people.\n");
+    for (int i = 0; i < SUBCOMMAND_COUNT; i++) {
+        printf("  %-10s %s\n", subcommands[i]->name, subcommands[i]->summary);
+    }
+    puts("\n  zklock SUBCOMMAND --help, zklock help settings, zklock --version\n\nExamples:\n"
+         "  zklock run --hosts zk1:2181,zk2:2181 backup -- /usr/local/bin/backup\n"
+         "  zklock status backup");
+    return EXIT_DONE;
+}
+
+static const subcommand *find(const char *name) {
+    for (int i = 0; i < SUBCOMMAND_COUNT; i++) {
+        if (strcmp(subcommands[i]->name, name) == 0) {
+            return subcommands[i];
+        }
+    }
+    return NULL;
+}
+
+static int help(const char *about) {
+    if (about == NULL) {
+        return print_help();
+    }
+    if (strcmp(about, "settings") == 0) {
+        arguments_print_settings();
+        return EXIT_DONE;
+    }
+    const subcommand *of = find(about);
+    char name[] = "help";
+    char option[] = "--help";
+    char *arguments[] = { name, option, NULL };
+    return of != NULL ? subcommand_main(of, 2, arguments)
+                      : say_usage("'%s' is not a subcommand", about);
+}
+
+int main(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        return help(argc > 2 ? argv[2] : NULL);
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        printf("zklock %s\n", zkl_version());
+        return EXIT_DONE;
+    }
+    const subcommand *of = find(name);
+    if (of == NULL) {
+        return say_usage(name[0] != '\0' ? "'%s' is not a subcommand" : "no subcommand is given%s",
+                         name);
+    }
+    return subcommand_main(of, argc - 1, argv + 1);
+}

@@ -1,0 +1,39 @@
+#include "queue_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "duration.h"
+
+void queue_text_who(char text[QUEUE_TEXT_SIZE], const zkl_contender *one) {
+    const zkl_identity *who = &one->identity;
+    if (who->host[0] == '\0') { /* of another library */
+        snprintf(text, QUEUE_TEXT_SIZE, "%.256s", who->data[0] != '\0' ? who->data : one->node);
+        return;
+    }
+    snprintf(text, QUEUE_TEXT_SIZE, "%s%s%s%s%s%s", who->host,
+             who->process_id[0] != '\0' ? " pid " : "", who->process_id,
+             who->label[0] != '\0' ? " (" : "", who->label, who->label[0] != '\0' ? ")" : "");
+}
+
+static size_t position_of(const zkl_queue *queue, int64_t session_id) {
+    size_t at = 0;
+    while (at < queue->count && queue->contenders[at]->session_id != session_id) {
+        at++;
+    }
+    return at;
+}
+
+void queue_text_position(char text[QUEUE_TEXT_SIZE], const zkl_queue *queue, int64_t session_id) {
+    size_t at = position_of(queue, session_id);
+    text[0] = '\0';
+    if (at == queue->count || at == 0 || queue->contenders[at]->holds) {
+        return;
+    }
+    const zkl_contender *first = queue->contenders[0];
+    char who[QUEUE_TEXT_SIZE];
+    char age[DURATION_TEXT_SIZE];
+    queue_text_who(who, first);
+    duration_write(age, first->age_ms > 0 ? first->age_ms : 0);
+    snprintf(text, QUEUE_TEXT_SIZE, "behind %zu, held by %.900s for %s", at, who, age);
+}

@@ -1,0 +1,211 @@
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "duration.h"
+#include "exit_status.h"
+#include "front.h"
+#include "say.h"
+
+enum { EXIT_STATUS_MAX = 255 };
+
+typedef enum run_option {
+    OPTION_SHARED,
+    OPTION_SEMAPHORE,
+    OPTION_ALSO,
+    OPTION_ELECT,
+    OPTION_NONBLOCK,
+    OPTION_WAIT,
+    OPTION_CONFLICT,
+    OPTION_MAX_HOLD,
+    OPTION_ON_LOST,
+    OPTION_GRACE,
+    OPTION_RESTART,
+    OPTION_SHELL,
+    OPTION_QUIET,
+    OPTION_VERBOSE
+} run_option;
+
+static const option_description options[] = {
+    [OPTION_SHARED] = { 's', "shared", NULL, "a read lock: beside other readers" },
+    [OPTION_SEMAPHORE] = { '\0', "semaphore", "N", "one of N permits; the child gets ZKLOCK_SLOT" },
+    [OPTION_ALSO] = { '\0', "also", "RESOURCE", "this one too, all or none; repeatable" },
+    [OPTION_ELECT] = { '\0', "elect", "TEXT", "as a leader: observers are told TEXT" },
+    [OPTION_NONBLOCK] = { 'n', "nonblock", NULL, "do not wait if it is taken" },
+    [OPTION_WAIT] = { 'w', "wait", "TIME", "wait for at most 2.5 (seconds), 500ms, 10m" },
+    [OPTION_CONFLICT] = { 'E', "conflict-exit-code", "N", "if it was not acquired (default: 1)" },
+    [OPTION_MAX_HOLD] = { '\0', "max-hold", "TIME", "end the child after this long" },
+    [OPTION_ON_LOST] = { '\0', "on-lost", "WHAT",
+                         "term (default), kill, ignore, or a shell's line" },
+    [OPTION_GRACE] = { '\0', "grace", "TIME", "between SIGTERM and SIGKILL" },
+    [OPTION_RESTART] = { '\0', "restart", NULL,
+                         "start a child that fails again, under the same lock" },
+    [OPTION_SHELL] = { 'c', "command", "LINE", "run this line by /bin/sh" },
+    [OPTION_QUIET] = { 'q', "quiet", NULL, "say nothing when it is taken" },
+    [OPTION_VERBOSE] = { 'v', "verbose", NULL, "tell whom it waits for, also without a terminal" },
+    { '\0', NULL, NULL, NULL }
+};
+
+typedef struct run_arguments {
+    job job;
+    const char *line;
+    bool has_wait;
+} run_arguments;
+
+static bool read_count(const char *text, long min, long max, int32_t *count) {
+    char *end = NULL;
+    long number = strtol(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number < min || number > max) {
+        return false;
+    }
+    *count = (int32_t)number;
+    return true;
+}
+
+static int take_time(const char *name, const char *value, int64_t min, int64_t *ms) {
+    if (duration_read(value, ms) && *ms >= min) {
+        return EXIT_DONE;
+    }
+    return say_usage("--%s '%s': must be a time, such as 2.5 (seconds), 500ms or 10m", name, value);
+}
+
+static int take_count(const char *name, const char *value, long min, long max, int32_t *count) {
+    if (read_count(value, min, max, count)) {
+        return EXIT_DONE;
+    }
+    return say_usage("--%s '%s': must be a number from %ld to %ld", name, value, min, max);
+}
+
+static int take_wait(run_arguments *self, int64_t wait_ms) {
+    if (self->has_wait) {
+        return say_usage("--nonblock and --wait contradict each other, and each is given once");
+    }
+    self->has_wait = true;
+    self->job.wait_ms = wait_ms;
+    return EXIT_DONE;
+}
+
+static int take_wait_time(run_arguments *self, const char *value) {
+    int64_t wait_ms = 0;
+    int status = take_time("wait", value, 0, &wait_ms);
+    return status == EXIT_DONE ? take_wait(self, wait_ms) : status;
+}
+
+static int take_resource(job *what, const char *name) {
+    if (what->resource_count == ZKL_LOCK_MEMBERS_MAX - 1) {
+        return say_usage("--also '%s': at most %d resources in all", name, ZKL_LOCK_MEMBERS_MAX);
+    }
+    what->resources[what->resource_count++] = name;
+    return EXIT_DONE;
+}
+
+static void take_on_lost(job *what, const char *value) {
+    static const char *const names[] = { "term", "kill", "ignore" };
+    what->on_lost = ON_LOST_COMMAND;
+    what->on_lost_command = value;
+    for (int i = 0; i < ON_LOST_COMMAND; i++) {
+        if (strcmp(value, names[i]) == 0) {
+            what->on_lost = (on_lost)i;
+        }
+    }
+}
+
+static int take(void *arg, int option, const char *value) {
+    run_arguments *self = arg;
+    job *what = &self->job;
+    switch ((run_option)option) {
+    case OPTION_SHARED:
+        what->mode = ZKL_READ;
+        return EXIT_DONE;
+    case OPTION_SEMAPHORE:
+        return take_count("semaphore", value, 1, ZKL_PERMITS_MAX, &what->permits);
+    case OPTION_ALSO:
+        return take_resource(what, value);
+    case OPTION_ELECT:
+        what->candidate = value;
+        return EXIT_DONE;
+    case OPTION_NONBLOCK:
+        return take_wait(self, 0);
+    case OPTION_WAIT:
+        return take_wait_time(self, value);
+    case OPTION_CONFLICT:
+        return take_count("conflict-exit-code", value, 0, EXIT_STATUS_MAX, &what->conflict_status);
+    case OPTION_MAX_HOLD:
+        return take_time("max-hold", value, 1, &what->max_hold_ms);
+    case OPTION_ON_LOST:
+        take_on_lost(what, value);
+        return EXIT_DONE;
+    case OPTION_GRACE:
+        return take_time("grace", value, 0, &what->grace_ms);
+    case OPTION_RESTART:
+        what->restart = true;
+        return EXIT_DONE;
+    case OPTION_SHELL:
+        self->line = value;
+        return EXIT_DONE;
+    case OPTION_QUIET:
+        what->quiet = true;
+        return EXIT_DONE;
+    case OPTION_VERBOSE:
+        what->verbose = true;
+        return EXIT_DONE;
+    }
+    return EXIT_USAGE;
+}
+
+/* What cannot be together. */
+static int check(const job *what) {
+    int kinds = (what->mode == ZKL_READ) + (what->permits > 0) + (what->candidate != NULL);
+    if (kinds > 1) {
+        return say_usage("only one of --shared, --semaphore and --elect");
+    }
+    if (what->resource_count > 1 && what->permits > 0) {
+        return say_usage("--also and --semaphore: a set of locks has no permits");
+    }
+    if (what->restart && what->on_lost == ON_LOST_IGNORE) {
+        return say_usage("--restart and --on-lost ignore contradict each other");
+    }
+    return EXIT_DONE;
+}
+
+static int run(const subcommand *of, const settings *all, int argc, char **argv) {
+    static char *shell[] = { "/bin/sh", "-c", NULL, NULL };
+    run_arguments *self = of->self;
+    job *what = &self->job;
+    what->settings = all;
+    if (argc < 1) {
+        return say_usage("no RESOURCE is given");
+    }
+    if ((self->line != NULL) == (argc > 1)) {
+        return say_usage(argc > 1 ? "both a command and --command are given"
+                                  : "no COMMAND is given");
+    }
+    for (size_t i = what->resource_count; i > 0; i--) { /* RESOURCE first, then those of --also */
+        what->resources[i] = what->resources[i - 1];
+    }
+    what->resources[0] = argv[0];
+    what->resource_count++;
+    shell[2] = (char *)self->line;
+    what->command = self->line != NULL ? shell : argv + 1;
+    int status = check(what);
+    return status == EXIT_DONE ? front_run(what) : status;
+}
+
+static run_arguments arguments = { .job = { .mode = ZKL_EXCLUSIVE,
+                                            .wait_ms = ZKL_FOREVER,
+                                            .grace_ms = -1,
+                                            .conflict_status = EXIT_NOT_ACQUIRED } };
+
+const subcommand run_subcommand = {
+    .name = "run",
+    .options_follow_first = true,
+    .usage = "RESOURCE [--] COMMAND [ARGUMENT...]",
+    .summary = "Runs a command while it holds a lock, and ends it in time if the lock is lost.",
+    .options = options,
+    .examples = "  zklock run backup -- /usr/local/bin/backup --full\n"
+                "  zklock run -n -E 0 nightly -c 'make report && mail-it'\n",
+    .take = take,
+    .self = &arguments,
+    .run = run
+};

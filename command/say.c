@@ -1,0 +1,55 @@
+#include "say.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <zklock/zklock.h>
+
+#include "exit_status.h"
+
+enum { LINE_SIZE = 4096 };
+
+static const char *subcommand;
+
+void say_subcommand(const char *name) {
+    subcommand = name;
+}
+
+/* One write: two processes of this command, and its child, write to the same terminal. */
+static void write_line(const char *end, const char *format, va_list arguments) {
+    char line[LINE_SIZE];
+    int used = snprintf(line, sizeof(line), "zklock%s%s: ", subcommand != NULL ? " " : "",
+                        subcommand != NULL ? subcommand : "");
+    size_t room = sizeof(line) - (size_t)used - strlen(end) - 1;
+    int more = vsnprintf(line + used, room, format, arguments);
+    if (more > 0) {
+        used += more < (int)room ? more : (int)room - 1;
+    }
+    used += snprintf(line + used, sizeof(line) - (size_t)used, "%s\n", end);
+    ssize_t ignored = write(STDERR_FILENO, line, (size_t)used);
+    (void)ignored; /* nobody could be told */
+}
+
+void say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    write_line("", format, arguments);
+    va_end(arguments);
+}
+
+void say_status(const char *what, int status) {
+    const char *details = zkl_error_message();
+    say("%s: %s%s%s", what, zkl_strerror(status), details[0] != '\0' ? ". " : "", details);
+}
+
+int say_usage(const char *format, ...) {
+    char end[128];
+    snprintf(end, sizeof(end), " (zklock %s%s--help)", subcommand != NULL ? subcommand : "",
+             subcommand != NULL ? " " : "");
+    va_list arguments;
+    va_start(arguments, format);
+    write_line(end, format, arguments);
+    va_end(arguments);
+    return EXIT_USAGE;
+}

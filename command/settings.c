@@ -1,0 +1,302 @@
+#include "settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "duration.h"
+#include "say.h"
+
+enum {
+    FILE_SIZE_MAX = 65536, /* of a file of settings, or of secrets */
+    ENVIRONMENT_NAME_SIZE = 64,
+    PATH_SIZE = 1024
+};
+
+const setting_description setting_descriptions[SETTING_COUNT] = {
+#define SETTING_DESCRIPTION(name, text, argument, initial, help) { text, argument, initial, help },
+    SETTING_LIST(SETTING_DESCRIPTION)
+#undef SETTING_DESCRIPTION
+};
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+/* A whole file as a string, to be freed. NULL: it has said why. */
+static char *read_file(const char *path, bool is_secret) {
+    struct stat status;
+    char *text = NULL;
+    ssize_t length = -1;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &status) != 0) {
+        say("%s: %s", path, strerror(errno));
+    } else if (is_secret && S_ISREG(status.st_mode) &&
+               (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+        say("%s: others can read it; a file with a secret must be its owner's only (chmod 600)",
+            path);
+    } else if ((text = calloc(1, FILE_SIZE_MAX + 1)) == NULL ||
+               (length = read(file, text, FILE_SIZE_MAX + 1)) < 0) {
+        say("%s: %s", path, strerror(errno));
+    } else if (length > FILE_SIZE_MAX || memchr(text, '\0', (size_t)length) != NULL) {
+        say("%s: must be text, of at most %d bytes", path, FILE_SIZE_MAX);
+        length = -1;
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    if (length < 0) {
+        free(text);
+        return NULL;
+    }
+    text[length] = '\0';
+    return text;
+}
+
+static void free_secret(char *text) {
+    if (text != NULL) {
+        explicit_bzero(text, strlen(text));
+        free(text);
+    }
+}
+
+/* Without the spaces around it, and without its line's end. Changes the text. */
+static char *trimmed(char *text) {
+    while (isspace((unsigned char)*text)) {
+        text++;
+    }
+    size_t length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1])) {
+        text[--length] = '\0';
+    }
+    return text;
+}
+
+/* ---- From options, environment and file ------------------------------------------------------ */
+
+static bool find(const char *name, setting *found) {
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        if (strcmp(setting_descriptions[i].name, name) == 0) {
+            *found = (setting)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ZKLOCK_LOCK_ROOT */
+static void environment_name(char name[ENVIRONMENT_NAME_SIZE], setting which) {
+    snprintf(name, ENVIRONMENT_NAME_SIZE, "ZKLOCK_%s", setting_descriptions[which].name);
+    for (char *at = name; *at != '\0'; at++) {
+        *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+    }
+}
+
+static void take_environment(settings *self) {
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        char name[ENVIRONMENT_NAME_SIZE];
+        environment_name(name, (setting)i);
+        if (self->values[i] == NULL) {
+            self->values[i] = getenv(name);
+        }
+    }
+}
+
+/* One line of a file: NAME = VALUE, a comment, or nothing. */
+static bool take_line(settings *self, const char *path, int number, char *line,
+                      bool seen[SETTING_COUNT]) {
+    setting which = SETTING_HOSTS;
+    line = trimmed(line);
+    if (line[0] == '\0' || line[0] == '#') {
+        return true;
+    }
+    char *value = strchr(line, '=');
+    if (value == NULL) {
+        say("%s:%d: '%s' must be NAME = VALUE", path, number, line);
+        return false;
+    }
+    *value++ = '\0';
+    const char *name = trimmed(line);
+    if (!find(name, &which)) {
+        say("%s:%d: '%s' is not a setting (zklock help settings)", path, number, name);
+        return false;
+    }
+    if (seen[which]) {
+        say("%s:%d: '%s' is given a second time", path, number, name);
+        return false;
+    }
+    seen[which] = true;
+    if (self->values[which] == NULL) {
+        self->values[which] = trimmed(value);
+    }
+    return true;
+}
+
+/* The values stay in the text, until the process ends. */
+static bool take_file(settings *self, const char *path) {
+    static char *text;
+    bool seen[SETTING_COUNT] = { false };
+    text = read_file(path, false);
+    int number = 1;
+    for (char *line = text; line != NULL; number++) {
+        char *end = strchr(line, '\n');
+        if (end != NULL) {
+            *end++ = '\0';
+        }
+        if (!take_line(self, path, number, line, seen)) {
+            return false;
+        }
+        line = end;
+    }
+    return text != NULL;
+}
+
+/* The first of the usual ones that exists; a file that may not be read is a mistake, no absence. */
+static const char *usual_file(char path[PATH_SIZE]) {
+    const char *base = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    path[0] = '\0';
+    if (base != NULL && base[0] == '/') {
+        snprintf(path, PATH_SIZE, "%s/zklock/config", base);
+    } else if (home != NULL && home[0] == '/') {
+        snprintf(path, PATH_SIZE, "%s/.config/zklock/config", home);
+    }
+    if (path[0] != '\0' && access(path, F_OK) == 0) {
+        return path;
+    }
+    snprintf(path, PATH_SIZE, "/etc/zklock/config");
+    return access(path, F_OK) == 0 ? path : NULL;
+}
+
+static bool take_files(settings *self) {
+    char path[PATH_SIZE];
+    const char *given = self->file != NULL ? self->file : getenv("ZKLOCK_CONFIG");
+    const char *file = given != NULL && given[0] != '\0' ? given : usual_file(path);
+    return file == NULL || take_file(self, file);
+}
+
+static bool read_time(const settings *self, setting which, int64_t min, int64_t max, int64_t *ms) {
+    if (duration_read(self->values[which], ms) && *ms >= min && *ms <= max) {
+        return true;
+    }
+    char from[DURATION_TEXT_SIZE];
+    char to[DURATION_TEXT_SIZE];
+    duration_write(from, min);
+    duration_write(to, max);
+    say("%s '%s': must be a time from %s to %s, such as 2.5 or 500ms",
+        setting_descriptions[which].name, self->values[which], from, to);
+    return false;
+}
+
+bool settings_complete(settings *self) {
+    take_environment(self);
+    if (!take_files(self)) {
+        return false;
+    }
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        if (self->values[i] == NULL) {
+            self->values[i] = setting_descriptions[i].initial;
+        }
+    }
+    return read_time(self, SETTING_SESSION_TIMEOUT, ZKL_SESSION_TIMEOUT_MIN_MS,
+                     ZKL_SESSION_TIMEOUT_MAX_MS, &self->session_timeout_ms) &&
+           read_time(self, SETTING_TICK_TIME, 1, ZKL_LEASE_TICK_MAX_MS, &self->tick_time_ms) &&
+           read_time(self, SETTING_CONNECT_TIMEOUT, 1, INT32_MAX, &self->connect_timeout_ms);
+}
+
+/* ---- The client --------------------------------------------------------------------------------
+ */
+
+/* Lines SCHEME:SECRET. Returns how many, or -1: it has said why. */
+static int read_credentials(const char *path, char *text,
+                            zkl_credential credentials[ZKL_CREDENTIALS_MAX]) {
+    int count = 0;
+    int number = 1;
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest), number++) {
+        char *colon = strchr(line, ':');
+        if (line[0] == '#') {
+            continue;
+        }
+        if (colon == NULL || count == ZKL_CREDENTIALS_MAX) { /* the line itself is a secret */
+            say("%s: line %d: %s", path, number,
+                colon == NULL ? "must be SCHEME:SECRET" : "is one credential too many");
+            return -1;
+        }
+        *colon = '\0';
+        credentials[count++] =
+            (zkl_credential){ sizeof(zkl_credential), line, colon + 1, strlen(colon + 1) };
+    }
+    return count;
+}
+
+/* The first line of a file with a secret; NULL in *secret if there is no such setting. */
+static bool read_secret(const settings *self, setting which, char **secret) {
+    *secret = NULL;
+    if (self->values[which] == NULL) {
+        return true;
+    }
+    *secret = read_file(self->values[which], true);
+    if (*secret != NULL) {
+        (*secret)[strcspn(*secret, "\n")] = '\0';
+    }
+    return *secret != NULL;
+}
+
+static void take_settings(const settings *self, zkl_client_options *options) {
+    const char *const *values = self->values;
+    options->session_timeout_ms = (int32_t)self->session_timeout_ms;
+    options->connect_timeout_ms = (int32_t)self->connect_timeout_ms;
+    options->lock_root = values[SETTING_LOCK_ROOT];
+    options->node_acl = values[SETTING_NODE_ACL];
+    options->parent_acl = values[SETTING_PARENT_ACL];
+    options->tls_ca_file = values[SETTING_TLS_CA_FILE];
+    options->tls_certificate_file = values[SETTING_TLS_CERTIFICATE_FILE];
+    options->tls_key_file = values[SETTING_TLS_KEY_FILE];
+    options->tls_server_names = values[SETTING_TLS_SERVER_NAMES];
+    options->sasl_mechanism = values[SETTING_SASL_MECHANISM];
+    options->sasl_user = values[SETTING_SASL_USER];
+    options->sasl_password_file = values[SETTING_SASL_PASSWORD_FILE];
+    options->sasl_service = values[SETTING_SASL_SERVICE];
+    options->sasl_host = values[SETTING_SASL_HOST];
+    if (values[SETTING_LABEL] != NULL) {
+        options->label = values[SETTING_LABEL];
+    }
+}
+
+static int open_client(const settings *self, zkl_client_options *options, zkl_client **client) {
+    int status = zkl_client_open(self->values[SETTING_HOSTS], options, client);
+    if (status != ZKL_OK) {
+        say_status(self->values[SETTING_HOSTS], status);
+    }
+    return status;
+}
+
+int settings_open_client(const settings *self, const zkl_client_options *options,
+                         zkl_client **client) {
+    zkl_client_options all = *options;
+    zkl_credential credentials[ZKL_CREDENTIALS_MAX];
+    char *text = NULL;
+    char *password = NULL;
+    int status = ZKL_INVALID_ARGUMENT;
+    const char *path = self->values[SETTING_CREDENTIALS_FILE];
+    take_settings(self, &all);
+    all.credentials = credentials;
+    bool is_right = read_secret(self, SETTING_TLS_KEY_PASSWORD_FILE, &password);
+    if (is_right && path != NULL) {
+        text = read_file(path, true);
+        all.credential_count = text != NULL ? read_credentials(path, text, credentials) : -1;
+        is_right = all.credential_count >= 0;
+    }
+    if (is_right) {
+        all.tls_key_password = password;
+        status = open_client(self, &all, client);
+    }
+    free_secret(text);
+    free_secret(password);
+    return status;
+}
