@@ -7,6 +7,7 @@ int exit_status_of(int status) {
     case ZKL_OK:
         return EXIT_DONE;
     case ZKL_INVALID_ARGUMENT:
+    case ZKL_LEASE_IMPOSSIBLE: /* the settings do not fit the servers */
         return EXIT_USAGE;
     case ZKL_DISCONNECTED:
         return EXIT_NO_CONNECTION;

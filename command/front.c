@@ -189,18 +189,22 @@ static void report_connecting(front *self, int64_t now) {
     self->next_report_ms = now + CONNECT_REPORT_MS;
 }
 
+static void look_at_lease(front *self, int64_t now) {
+    if (child_runs(self) && now >= told_at(self)) {
+        lose(self,
+             self->holder_is_dead
+                 ? "the process that keeps the session is dead, and the lock is about to end"
+                 : "the lock is about to end: no answer from the servers, or its time is over");
+    }
+}
+
 static void do_what_is_due(front *self) {
     int64_t now = channel_now_ms();
     report_connecting(self, now);
     if (self->restart_at_ms != 0 && now >= self->restart_at_ms) {
         start_child(self);
     }
-    if (child_runs(self) && now >= told_at(self)) {
-        lose(self, self->holder_is_dead
-                       ? "the process that keeps the session is dead, and the lock is about to end"
-                       : "the lock is about to end: no answer from the servers, "
-                         "or its time is over");
-    }
+    look_at_lease(self, now);
     if (self->kill_at_ms != 0 && now >= self->kill_at_ms) {
         self->kill_at_ms = 0;
         channel_signal_group(&self->link, SIGKILL);
@@ -292,6 +296,8 @@ static void on_child_change(front *self) {
             on_holder_death(self);
         } else if (child_runs(self) && pid == self->child.pid) {
             if (!WIFSTOPPED(wait_status)) {
+                hear(self); /* while we were stopped the holder may have ended it */
+                look_at_lease(self, channel_now_ms());
                 on_child_end(self, wait_status);
             } else if (!self->is_lost) {
                 stop_with_child(self);

@@ -191,8 +191,8 @@ static void describe_wait(holder *self, char text[QUEUE_TEXT_SIZE]) {
     snprintf(text, QUEUE_TEXT_SIZE, "%.128s: waiting", self->job->resources[0]);
 }
 
-/* On a terminal somebody is there to see; elsewhere it would be mail from cron. And a look at a long
- * queue is not cheap, so nobody looks for nothing. */
+/* On a terminal somebody is there to see; elsewhere it would be mail from cron. And a look at a
+ * long queue is not cheap, so nobody looks for nothing. */
 static bool has_audience(const holder *self) {
     return !self->job->quiet && (self->job->verbose || isatty(STDERR_FILENO));
 }

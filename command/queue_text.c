@@ -27,7 +27,7 @@ static size_t position_of(const zkl_queue *queue, int64_t session_id) {
 void queue_text_position(char text[QUEUE_TEXT_SIZE], const zkl_queue *queue, int64_t session_id) {
     size_t at = position_of(queue, session_id);
     text[0] = '\0';
-    if (at == queue->count || at == 0 || queue->contenders[at]->holds) {
+    if (at == 0 || (at < queue->count && queue->contenders[at]->holds)) {
         return;
     }
     const zkl_contender *first = queue->contenders[0];

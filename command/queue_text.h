@@ -6,8 +6,8 @@
 
 enum { QUEUE_TEXT_SIZE = 1024 };
 
-/** "behind 3, held by web-7 pid 4211 for 12 min": what is before the contender of our session.
- *  Empty if there is none, or nothing is before it. */
+/** "behind 3, held by web-7 pid 4211 for 12 min": what is before the contender of our session,
+ *  or before one that comes now. Empty if nothing is. */
 void queue_text_position(char text[QUEUE_TEXT_SIZE], const zkl_queue *queue, int64_t session_id);
 
 /** "web-7 pid 4211 (nightly)", as far as its node's data say. */

@@ -1,0 +1,106 @@
+"""The command zklock on real servers: what its tests share."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import uuid
+
+ZKLOCK = os.environ["ZKLOCK_COMMAND"]
+# The servers' tick is shorter than a production's, so that a session need not last for half a minute.
+QUICK = ["--tick-time", "500ms", "--session-timeout", "4s"]
+PATIENCE_S = 30
+
+
+def wait_until(condition, what, seconds=PATIENCE_S):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"in vain for {seconds} s: {what}")
+        time.sleep(0.02)
+
+
+def is_alive(pid):
+    """Neither gone nor a zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+
+
+class CommandTest(unittest.TestCase):
+    """Each test has a resource and a directory of its own."""
+
+    def setUp(self):
+        self.resource = f"test-{uuid.uuid4().hex[:12]}"
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.directory = place.name
+        self.started = []
+        self.addCleanup(self.end_all)
+
+    def end_all(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def text_of(self, name):
+        try:
+            with open(self.path(name), encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def start(self, *arguments, **more):
+        process = subprocess.Popen(
+            [ZKLOCK, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, cwd=self.directory, **more)
+        self.started.append(process)
+        return process
+
+    def end(self, process, status):
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, status, f"{out}{err}")
+        return out, err
+
+    def run_it(self, status, *arguments, **more):
+        return self.end(self.start(*arguments, **more), status)
+
+    def start_holder(self, *options, command="echo $$ >pid; exec sleep 60"):
+        """Returns the process, and its child's pid once it runs."""
+        process = self.start("run", *QUICK, *options, self.resource, "--", "sh", "-c", command)
+        wait_until(lambda: self.text_of("pid").endswith("\n"), "the child runs")
+        return process, int(self.text_of("pid").split()[0])
+
+    def holder_process_of(self, process, child):
+        """The process that keeps the session."""
+        others = [pid for pid in children_of(process.pid) if pid != child]
+        self.assertEqual(len(others), 1)
+        return others[0]
+
+    def queue(self):
+        out, _ = self.run_it(0, "status", "--json", self.resource)
+        return json.loads(out)["contenders"]
+
+    def wait_for_queue(self, length):
+        wait_until(lambda: len(self.queue()) == length, f"{length} contenders")
+
+    @staticmethod
+    def signal(process, number):
+        os.kill(process if isinstance(process, int) else process.pid, number)
+
+    def kill(self, process):
+        self.signal(process, signal.SIGKILL)

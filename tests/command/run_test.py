@@ -1,0 +1,369 @@
+#!/usr/bin/env python3
+"""zklock run: what it ends with, what the child is given, signals, loss."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from command import QUICK, ZKLOCK, CommandTest, is_alive, wait_until
+
+
+class Ends(CommandTest):
+    def test_with_the_childs_status(self):
+        self.run_it(3, "run", self.resource, "--", "sh", "-c", "exit 3")
+        self.run_it(0, "run", self.resource, "true")
+        self.run_it(5, "run", self.resource, "-c", "exit 5")
+        self.run_it(128 + signal.SIGTERM, "run", self.resource, "--", "sh", "-c", "kill -TERM $$")
+
+    def test_like_a_shell_if_there_is_no_such_command(self):
+        _, err = self.run_it(127, "run", self.resource, "--", "no-such-command")
+        self.assertIn("no-such-command: No such file", err)
+        self.run_it(126, "run", self.resource, "--", self.directory)
+
+    def test_with_64_if_the_command_line_is_wrong(self):
+        wrong = {
+            ("--wait", "abc", self.resource, "true"): "--wait 'abc'",
+            ("--nonblock", "--wait", "1", self.resource, "true"): "contradict",
+            ("--no-such-option", self.resource, "true"): "--no-such-option",
+            ("--wait",): "needs a value",
+            ("-Z", self.resource, "true"): "'-Z'",
+            (self.resource,): "no COMMAND",
+            (): "no RESOURCE",
+            ("-c", "true", self.resource, "true"): "both",
+            ("--semaphore", "0", self.resource, "true"): "from 1 to 1000",
+            ("--shared", "--semaphore", "2", self.resource, "true"): "only one of",
+            ("a/b", "true"): "a/b",
+            ("--session-timeout", "1s", self.resource, "true"): "ticks",
+            ("--session-timeout", "never", self.resource, "true"): "session-timeout 'never'",
+            ("--grace", "29s", self.resource, "true"): "at most",
+        }
+        for arguments, message in wrong.items():
+            with self.subTest(arguments):
+                _, err = self.run_it(64, "run", *arguments)
+                self.assertIn(message, err)
+
+    def test_with_1_or_what_was_asked_for_if_it_is_taken(self):
+        self.start_holder()
+        _, err = self.run_it(1, "run", "-v", "-n", self.resource, "true")
+        self.assertRegex(err, r"behind 1, held by .* pid \d+ \(sh\) for ")
+        self.run_it(9, "run", "-n", "-E", "9", self.resource, "true")
+        _, err = self.run_it(0, "run", "-q", "-w", "0.3", "-E", "0", self.resource, "false")
+        self.assertEqual(err, "")
+
+    def test_with_69_if_no_server_answers(self):
+        _, err = self.run_it(69, "run", "--hosts", "127.0.0.1:1", "--connect-timeout", "0.5", self.resource, "true")
+        self.assertIn("127.0.0.1:1", err)
+
+    def test_at_once_if_it_is_asked_to_while_it_connects(self):
+        process = self.start("run", "--hosts", "192.0.2.1:2181", self.resource, "true")
+        time.sleep(0.5)
+        self.signal(process, signal.SIGINT)
+        self.end(process, 128 + signal.SIGINT)
+
+
+class Gives(CommandTest):
+    def test_the_grant_in_the_environment(self):
+        out, _ = self.run_it(0, "run", self.resource, "--", "sh", "-c",
+                             "echo $ZKLOCK_RESOURCE $ZKLOCK_TOKEN $ZKLOCK_NODE ${ZKLOCK_SLOT-none}")
+        resource, token, node, slot = out.split()
+        self.assertEqual((resource, slot), (self.resource, "none"))
+        self.assertGreater(int(token), 0)
+        self.assertTrue(node.startswith(f"/locks/{self.resource}/"))
+
+    def test_rising_tokens(self):
+        tokens = [int(self.run_it(0, "run", self.resource, "-c", "echo $ZKLOCK_TOKEN")[0]) for _ in range(3)]
+        self.assertEqual(tokens, sorted(set(tokens)))
+
+    def test_each_holder_of_a_permit_a_slot_of_its_own(self):
+        line = "echo $ZKLOCK_SLOT; while [ ! -e go ]; do sleep 0.05; done"
+        holders = [self.start("run", "--semaphore", "3", self.resource, "-c", line) for _ in range(3)]
+        self.wait_for_queue(3)
+        fourth = self.start("run", "--semaphore", "3", self.resource, "-c", "echo $ZKLOCK_SLOT")
+        self.wait_for_queue(4)
+        time.sleep(0.3)
+        self.assertIsNone(fourth.poll())
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        slots = sorted(self.end(holder, 0)[0].strip() for holder in holders)
+        self.assertEqual(slots, ["0", "1", "2"])
+        self.assertIn(self.end(fourth, 0)[0].strip(), slots)
+
+    def test_nothing_else_to_the_child(self):
+        read, write = os.pipe()
+        os.set_inheritable(write, True)
+        script = "ls /proc/self/fd | tr '\\n' ' '; grep -E 'SigBlk|SigIgn' /proc/self/status"
+        found, _ = self.run_it(0, "run", self.resource, "-c", script)
+        here = subprocess.run(["sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              check=True).stdout
+        os.close(read)
+        os.close(write)
+        self.assertEqual(found, here)
+
+    def test_it_what_the_shell_gave(self):
+        """An ignored signal stays ignored: nohup."""
+        out, _ = self.run_it(0, "run", self.resource, "-c", "grep SigIgn /proc/self/status",
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.assertTrue(int(out.split()[1], 16) & 1)
+
+
+class Excludes(CommandTest):
+    def test_200_shells_that_add_one(self):
+        with open(self.path("count"), "w", encoding="ascii") as file:
+            file.write("0\n")
+        line = "n=$(cat count); sleep 0.01; echo $((n + 1)) >count"
+        shells = [self.start("run", "--connect-timeout", "60s", self.resource, "-c", line) for _ in range(200)]
+        for shell in shells:
+            _, err = shell.communicate(timeout=240)
+            self.assertEqual(shell.returncode, 0, err)
+        self.assertEqual(self.text_of("count"), "200\n")
+
+    def test_readers_share(self):
+        self.start_holder("--shared")
+        self.run_it(0, "run", "-n", "--shared", self.resource, "true")
+        self.run_it(1, "run", "-n", self.resource, "true")
+
+    def test_all_of_a_set_or_none(self):
+        other = self.resource + "-other"
+        self.start_holder("--also", other)
+        self.run_it(1, "run", "-n", other, "true")
+        self.run_it(1, "run", "-n", self.resource + "-third", "--also", other, "true")
+        self.run_it(0, "run", "-n", self.resource + "-third", "true")
+
+    def test_and_releases_the_moment_the_child_ends(self):
+        self.run_it(0, "run", self.resource, "true")
+        self.assertEqual(self.queue(), [])
+
+
+class Passes(CommandTest):
+    def test_signals_on_to_the_childs_whole_group(self):
+        process, child = self.start_holder(
+            command="sleep 60 & echo $! >grandchild; echo $$ >pid; wait")
+        grandchild = int(self.text_of("grandchild"))
+        self.assertEqual(os.getpgid(child), child)
+        self.signal(process, signal.SIGTERM)
+        self.end(process, 128 + signal.SIGTERM)
+        wait_until(lambda: not is_alive(grandchild), "the grandchild has heard it too")
+        self.assertEqual(self.queue(), [])
+
+    def test_and_the_child_may_have_its_own_way_to_end(self):
+        process, _ = self.start_holder(command="trap 'exit 7' USR1; echo $$ >pid; while :; do sleep 0.05; done")
+        self.signal(process, signal.SIGUSR1)
+        self.end(process, 7)
+
+    def test_nothing_is_left_in_the_queue_when_a_wait_is_interrupted(self):
+        self.start_holder()
+        waiter = self.start("run", self.resource, "true")
+        self.wait_for_queue(2)
+        self.signal(waiter, signal.SIGINT)
+        self.end(waiter, 128 + signal.SIGINT)
+        self.assertEqual(len(self.queue()), 1)
+
+    def test_a_request_to_end_that_reaches_the_process_of_the_node(self):
+        process, child = self.start_holder()
+        pid = int(self.queue()[0]["process_id"])
+        self.assertEqual(pid, self.holder_process_of(process, child))
+        self.signal(pid, signal.SIGTERM)
+        self.end(process, 128 + signal.SIGTERM)
+
+
+class EndsTheChild(CommandTest):
+    def expect_end_before_the_next(self, hurt, command="echo $$ >pid; while :; do date +%s%N >alive; done"):
+        """Another one is granted the lock; the child was dead before."""
+        process, child = self.start_holder(command=command)
+        other = self.start("run", *QUICK, self.resource, "-c", "date +%s%N")
+        self.wait_for_queue(2)
+        hurt(process, child)
+        out, _ = self.end(other, 0)
+        self.assertFalse(is_alive(child))
+        last = self.text_of("alive").strip()
+        if last:
+            self.assertLess(int(last), int(out))
+        return process
+
+    def test_when_the_process_of_the_session_is_killed(self):
+        process = self.expect_end_before_the_next(
+            lambda process, child: self.kill(self.holder_process_of(process, child)))
+        _, err = self.end(process, 75)
+        self.assertIn("is dead", err)
+
+    def test_when_the_process_of_the_session_is_stopped(self):
+        stopped = []
+
+        def stop(process, child):
+            stopped.append(self.holder_process_of(process, child))
+            self.signal(stopped[0], signal.SIGSTOP)
+
+        process = self.expect_end_before_the_next(stop)
+        self.signal(stopped[0], signal.SIGCONT)
+        self.end(process, 75)
+
+    def test_when_zklock_itself_is_killed(self):
+        self.expect_end_before_the_next(lambda process, child: self.kill(process))
+
+    def test_and_its_children_when_zklock_itself_is_killed(self):
+        process, _ = self.start_holder(command="sleep 60 & echo $! >grandchild; echo $$ >pid; wait")
+        self.kill(process)
+        wait_until(lambda: not is_alive(int(self.text_of("grandchild"))), "the grandchild ends")
+        self.wait_for_queue(0)
+
+    def test_when_zklock_is_stopped_and_the_lock_is_lost(self):
+        process, child = self.start_holder()
+        holder = self.holder_process_of(process, child)
+        self.signal(process, signal.SIGSTOP)
+        time.sleep(5)  # longer than the session
+        self.assertTrue(is_alive(child))
+        self.run_it(1, "run", "-n", self.resource, "true")
+        self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
+        wait_until(lambda: not is_alive(child), "the process of the session ends it")
+        self.assertTrue(is_alive(holder))
+        self.signal(process, signal.SIGCONT)
+        self.end(process, 75)
+
+    def test_even_if_it_does_not_heed_SIGTERM(self):
+        self.expect_end_before_the_next(
+            lambda process, child: self.kill(self.holder_process_of(process, child)),
+            command="trap '' TERM; echo $$ >pid; while :; do date +%s%N >alive; done")
+
+    def test_when_somebody_breaks_the_lock(self):
+        process, child = self.start_holder(command="trap 'echo told >told; exit 0' TERM; echo $$ >pid; "
+                                                   "while :; do sleep 0.05; done")
+        self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
+        _, err = self.end(process, 75)
+        self.assertIn("the lock is lost", err)
+        self.assertEqual(self.text_of("told"), "told\n")
+        self.assertFalse(is_alive(child))
+
+    def test_after_max_hold(self):
+        process, _ = self.start_holder("--max-hold", "1.5")
+        self.end(process, 75)
+        self.assertEqual(self.queue(), [])
+
+    def test_by_a_line_of_ones_own(self):
+        process, _ = self.start_holder("--on-lost", "echo $ZKLOCK_PID >told; kill $ZKLOCK_PID")
+        self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
+        self.end(process, 75)
+        self.assertEqual(self.text_of("told"), self.text_of("pid"))
+
+    def test_not_if_that_is_asked_for(self):
+        process, _ = self.start_holder("--on-lost", "ignore", command="echo $$ >pid; sleep 2; echo all >all")
+        self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
+        self.end(process, 75)
+        self.assertEqual(self.text_of("all"), "all\n")
+
+
+class Restarts(CommandTest):
+    def test_a_child_that_fails_under_the_same_lock(self):
+        line = "echo $ZKLOCK_TOKEN >>tokens; [ $(wc -l <tokens) -ge 2 ]"
+        self.run_it(0, "run", "--restart", self.resource, "-c", line)
+        tokens = self.text_of("tokens").split()
+        self.assertEqual(len(tokens), 2)
+        self.assertEqual(tokens[0], tokens[1])
+
+    def test_until_it_is_asked_to_end(self):
+        process = self.start("run", "--restart", self.resource, "-c", "echo run >>runs; exit 1")
+        wait_until(lambda: self.text_of("runs") != "", "the child has run")
+        time.sleep(0.3)
+        self.signal(process, signal.SIGTERM)
+        process.communicate(timeout=10)
+        self.assertEqual(self.queue(), [])
+        self.assertEqual(self.text_of("runs"), "run\n")
+
+
+class OnATerminal(CommandTest):
+    """A shell with job control on a pseudo-terminal."""
+
+    def setUp(self):
+        super().setUp()
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(self.directory)
+            os.environ["PS1"] = "ready> "
+            os.execvp("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"])
+        os.set_blocking(self.terminal, False)
+        self.seen = ""
+        self.addCleanup(self.end_shell)
+        self.expect("ready> ")
+
+    def end_shell(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.terminal)
+
+    def read_more(self):
+        try:
+            self.seen += os.read(self.terminal, 65536).decode(errors="replace")
+        except BlockingIOError:
+            pass
+
+    def expect(self, pattern):
+        def is_there():
+            self.read_more()
+            return re.search(pattern, self.seen)
+
+        try:
+            wait_until(is_there, pattern, 20)
+        except AssertionError:
+            self.fail(f"{pattern} is not in {self.seen!r}")
+        self.seen = self.seen[re.search(pattern, self.seen).end():]
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())
+
+    def command(self, line):
+        self.type(f"{ZKLOCK} run {' '.join(QUICK)} {self.resource} -- {line}\n")
+
+    def test_the_child_reads_what_is_typed(self):
+        self.command("sh -c 'read x; echo got-$x'")
+        self.type("hello\n")
+        self.expect("got-hello")
+        self.expect("ready> ")
+
+    def test_an_interrupt_is_the_childs(self):
+        self.command("sh -c 'trap \"echo interr\"upted INT; sleep 60; exit 4'")
+        self.wait_for_queue(1)
+        time.sleep(0.5)
+        self.type("\x03")
+        self.expect("interrupted")
+        self.expect("ready> ")
+        self.type("echo status-$?\n")
+        self.expect("status-4")
+
+    def test_a_stop_stops_both_and_keeps_the_lock(self):
+        self.command("sh -c 'while :; do sleep 0.1; done'")
+        self.wait_for_queue(1)
+        time.sleep(0.5)
+        self.type("\x1a")
+        self.expect("Stopped")
+        self.expect("ready> ")
+        time.sleep(5)  # longer than the session
+        self.run_it(1, "run", "-n", self.resource, "true")
+        self.type("fg\n")
+        self.expect("run ")
+        time.sleep(0.3)
+        self.type("\x03")
+        self.expect("ready> ")
+        self.type("echo status-$?\n")
+        self.expect("status-130")
+        self.wait_for_queue(0)
+
+    def test_a_waiter_says_for_whom_it_waits(self):
+        self.start_holder()
+        self.command("true")
+        self.expect(r"behind 1, held by \S+ pid \d+ \(sh\) for ")
+        self.type("\x03")
+        self.expect("ready> ")
+        self.assertEqual(len(self.queue()), 1)
+
+    def test_a_pipeline_keeps_the_terminal(self):
+        self.command("echo from-child | sh -c 'cat; read y </dev/tty; echo got-$y'")
+        self.expect("from-child")
+        self.type("you\n")
+        self.expect("got-you")
+
+
+if __name__ == "__main__":
+    unittest.main()
