@@ -123,8 +123,8 @@ const subcommand revoke_subcommand = {
     .usage = "RESOURCE NODE",
     .summary = "Asks a holder to give its lock up; it decides.",
     .options = no_options,
-    .examples = "  zklock status backup\n"
-                "  zklock revoke backup _c_00000000-0000-0000-0000-000000000000-lock-0000000007\n",
+    .examples = "  zklock status x\n"
+                "  zklock revoke x _c_16f7ef82-0043-87ad-a238-442b3b5a49dd-lock-0000000007\n",
     .self = &arguments,
     .run = run_revoke
 };
@@ -134,7 +134,7 @@ const subcommand break_subcommand = {
     .usage = "RESOURCE NODE",
     .summary = "Deletes the node of a holder that is gone, or of one that waits.",
     .options = break_options,
-    .examples = "  zklock break backup _c_00000000-0000-0000-0000-000000000000-lock-0000000007\n"
+    .examples = "  zklock break x _c_16f7ef82-0043-87ad-a238-442b3b5a49dd-lock-0000000007\n"
                 "  zklock break --yes backup lock-0000000007   # in a script\n",
     .take = take,
     .self = &arguments,

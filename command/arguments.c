@@ -57,7 +57,7 @@ static void print_option(char letter, const char *name, const char *argument, co
     snprintf(text, sizeof(text), "%c%c%c --%s%s%s", letter != '\0' ? '-' : ' ',
              letter != '\0' ? letter : ' ', letter != '\0' ? ',' : ' ', name,
              argument != NULL ? " " : "", argument != NULL ? argument : "");
-    printf("  %-34s %s\n", text, help);
+    printf("  %-28s %s\n", text, help);
 }
 
 static void print_help(const subcommand *of) {
@@ -67,7 +67,7 @@ static void print_help(const subcommand *of) {
         print_option(one->letter, one->name, one->argument, one->help);
     }
     print_option('\0', "hosts", "LIST", "the servers (default: 127.0.0.1:2181)");
-    print_option('\0', "config", "FILE", "of settings; all of them: zklock help settings");
+    print_option('\0', "config", "FILE", "settings; all of them: zklock help settings");
     printf("\nExamples:\n%s\nMore: man zklock-%s\n", of->examples, of->name);
 }
 
@@ -81,7 +81,7 @@ void arguments_print_settings(void) {
         const setting_description *one = &setting_descriptions[i];
         print_option('\0', one->name, one->argument, one->help);
         if (one->initial != NULL) {
-            printf("  %-34s (default: %s)\n", "", one->initial);
+            printf("  %-28s (default: %s)\n", "", one->initial);
         }
     }
 }

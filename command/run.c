@@ -29,21 +29,19 @@ typedef enum run_option {
 
 static const option_description options[] = {
     [OPTION_SHARED] = { 's', "shared", NULL, "a read lock: beside other readers" },
-    [OPTION_SEMAPHORE] = { '\0', "semaphore", "N", "one of N permits; the child gets ZKLOCK_SLOT" },
-    [OPTION_ALSO] = { '\0', "also", "RESOURCE", "this one too, all or none; repeatable" },
+    [OPTION_SEMAPHORE] = { '\0', "semaphore", "N", "one of N permits, and a ZKLOCK_SLOT" },
+    [OPTION_ALSO] = { '\0', "also", "RESOURCE", "this one too: all or none; repeatable" },
     [OPTION_ELECT] = { '\0', "elect", "TEXT", "as a leader: observers are told TEXT" },
     [OPTION_NONBLOCK] = { 'n', "nonblock", NULL, "do not wait if it is taken" },
-    [OPTION_WAIT] = { 'w', "wait", "TIME", "wait for at most 2.5 (seconds), 500ms, 10m" },
+    [OPTION_WAIT] = { 'w', "wait", "TIME", "at most: 2.5 (seconds), 500ms, 10m" },
     [OPTION_CONFLICT] = { 'E', "conflict-exit-code", "N", "if it was not acquired (default: 1)" },
     [OPTION_MAX_HOLD] = { '\0', "max-hold", "TIME", "end the child after this long" },
-    [OPTION_ON_LOST] = { '\0', "on-lost", "WHAT",
-                         "term (default), kill, ignore, or a shell's line" },
+    [OPTION_ON_LOST] = { '\0', "on-lost", "WHAT", "term (default), kill, ignore, a shell's line" },
     [OPTION_GRACE] = { '\0', "grace", "TIME", "between SIGTERM and SIGKILL" },
-    [OPTION_RESTART] = { '\0', "restart", NULL,
-                         "start a child that fails again, under the same lock" },
+    [OPTION_RESTART] = { '\0', "restart", NULL, "start a failed child again, under the lock" },
     [OPTION_SHELL] = { 'c', "command", "LINE", "run this line by /bin/sh" },
     [OPTION_QUIET] = { 'q', "quiet", NULL, "say nothing when it is taken" },
-    [OPTION_VERBOSE] = { 'v', "verbose", NULL, "tell whom it waits for, also without a terminal" },
+    [OPTION_VERBOSE] = { 'v', "verbose", NULL, "tell for whom it waits, even off a terminal" },
     { '\0', NULL, NULL, NULL }
 };
 

@@ -239,6 +239,37 @@ ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char
 ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char *node,
                            int64_t timeout_ms);
 
+/* ---- Reading a node -------------------------------------------------------------- */
+
+/** A node, as the servers had it. */
+typedef struct zkl_node {
+    size_t struct_size; /* of the library's struct; later versions append */
+    const void *data;   /* with a NUL behind it, which does not count */
+    size_t size;        /* in bytes */
+    int32_t version;    /* as zkl_transaction_set takes it */
+    int64_t made_ms;    /* since 1970, UTC, by the servers' clock, as is the next */
+    int64_t changed_ms; /* when its data were set; made_ms: never */
+    int64_t session_id; /* of an ephemeral node: the session whose end deletes it; else 0 */
+} zkl_node;
+
+/**
+ * Reads any node: for example, under a lock, what an earlier holder has written in a transaction
+ * (zkl_transaction_begin), or what one of our own has become that ended with ZKL_UNKNOWN.
+ *
+ * Like everything here it is what the client's server knows. A client with a single session
+ * (zkl_client_information) that has been granted a lock, and reads then, reads whatever earlier
+ * holders wrote.
+ *
+ * path  absolute, below the chroot of the client's host list, as in a transaction.
+ * node  receives the result on ZKL_OK; free it with zkl_node_free.
+ *
+ * Returns ZKL_OK, ZKL_NO_NODE, or a status named at the top of this header.
+ */
+ZKL_API int zkl_node_read(zkl_client *client, const char *path, int64_t timeout_ms,
+                          zkl_node **node);
+/** Frees a result. NULL is allowed. */
+ZKL_API void zkl_node_free(zkl_node *node);
+
 /* ---- Parents that nobody needs any more ------------------------------------------ */
 
 /**

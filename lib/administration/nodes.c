@@ -1,4 +1,4 @@
-/* What is done to nodes of others: break, revoke, and the removal of idle parents. */
+/* Single nodes: break, revoke, read; and the removal of idle parents. */
 #include <string.h>
 
 #include "administration/survey.h"
@@ -63,6 +63,51 @@ int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
         return ZKL_NO_PERMISSION;
     }
     return act(client, resource, node, timeout_ms, ZKL_OPERATION_SET);
+}
+
+/* ---- Any node -------------------------------------------------------------------------------- */
+
+/* The data get a NUL, so that a text can be read as such. */
+static const void *copy_data(zkl_pool *pool, const zkl_reply *reply) {
+    char *copy = zkl_pool_take(pool, reply->data_length + 1);
+    if (copy != NULL && reply->data_length > 0) {
+        memcpy(copy, reply->data, reply->data_length);
+    }
+    return copy;
+}
+
+static int fill_node(zkl_report *report, zkl_inquiry *inquiry, const char *path) {
+    zkl_question *question = NULL;
+    ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_GET, zkl_inquiry_full_path(inquiry, path), NULL,
+                                &question));
+    const zkl_reply *reply = &question->reply;
+    if (reply->outcome == ZKL_OUTCOME_NO_NODE) {
+        zkl_error_note("path", path, "there is no such node");
+        return ZKL_NO_NODE;
+    }
+    report->node = (zkl_node){ .struct_size = sizeof(zkl_node),
+                               .data = copy_data(&report->pool, reply),
+                               .size = reply->data_length,
+                               .version = reply->version,
+                               .made_ms = reply->made_ms,
+                               .changed_ms = reply->changed_ms,
+                               .session_id = reply->ephemeral_owner };
+    return zkl_pool_status(&report->pool);
+}
+
+int zkl_node_read(zkl_client *client, const char *path, int64_t timeout_ms, zkl_node **node) {
+    ZKL_BEGIN_CALL;
+    ZKL_TRY(zkl_validate_pointer("node", node));
+    *node = NULL;
+    ZKL_TRY(zkl_validate_path("path", path, ZKL_TRANSACTION_PATH_MAX));
+    void *made = NULL;
+    int status = zkl_report_make(client, timeout_ms, path, fill_node, &made);
+    *node = made;
+    return status;
+}
+
+void zkl_node_free(zkl_node *node) {
+    zkl_report_free(node);
 }
 
 /* ---- Idle parents -----------------------------------------------------------------------------

@@ -11,6 +11,7 @@ typedef struct zkl_report {
         zkl_queue queue;
         zkl_resource_list resources;
         zkl_deadlocks deadlocks;
+        zkl_node node;
     };
     zkl_pool pool;
 } zkl_report;

@@ -184,6 +184,10 @@ const char *zkl_inquiry_path(zkl_inquiry *inquiry, const char *resource) {
     return zkl_pool_copy_text(&inquiry->pool, path);
 }
 
+const char *zkl_inquiry_full_path(zkl_inquiry *inquiry, const char *path) {
+    return zkl_pool_print(&inquiry->pool, "%s%s", inquiry->client->chroot, path);
+}
+
 const char *zkl_inquiry_child_path(zkl_inquiry *inquiry, const char *parent, const char *name) {
     return parent != NULL ? zkl_pool_print(&inquiry->pool, "%s/%s", parent, name) : NULL;
 }

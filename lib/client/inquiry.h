@@ -42,6 +42,9 @@ void zkl_inquiry_end(zkl_inquiry *inquiry);
 const char *zkl_inquiry_path(zkl_inquiry *inquiry, const char *resource);
 const char *zkl_inquiry_lock_root(const zkl_inquiry *inquiry);
 
+/** The full path of one below the chroot. NULL: out of memory. */
+const char *zkl_inquiry_full_path(zkl_inquiry *inquiry, const char *path);
+
 /** "<parent>/<name>". NULL: out of memory, or `parent` is NULL. */
 const char *zkl_inquiry_child_path(zkl_inquiry *inquiry, const char *parent, const char *name);
 

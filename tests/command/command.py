@@ -10,6 +10,7 @@ import unittest
 import uuid
 
 ZKLOCK = os.environ["ZKLOCK_COMMAND"]
+HOSTS = os.environ["ZKLOCK_HOSTS"]  # of the command itself; without it nothing would be tested
 # The servers' tick is shorter than a production's, so that a session need not last for half a minute.
 QUICK = ["--tick-time", "500ms", "--session-timeout", "4s"]
 PATIENCE_S = 30

@@ -44,6 +44,14 @@ static int remove_idle(void) {
     return status;
 }
 
+static int read_node(void) {
+    zkl_node *node = NULL;
+    int status = zkl_node_read(client, "/locks/stock", WITHIN_MS, &node);
+    EXPECT((status == ZKL_OK) == (node != NULL));
+    zkl_node_free(node);
+    return status;
+}
+
 static int break_none(void) {
     return zkl_node_break(client, "stock", "x-lock-0000000099", WITHIN_MS);
 }
@@ -90,6 +98,7 @@ TEST(calls_without_memory_say_so) {
     sweep(find_deadlocks, ZKL_OK);
     sweep(remove_idle, ZKL_OK);
     sweep(break_none, ZKL_NO_NODE);
+    sweep(read_node, ZKL_OK);
     EXPECT_INT(zkl_lock_cancel(waiting), ZKL_OK);
     zkl_thread_join(task);
     zkl_lock_close(waiting);

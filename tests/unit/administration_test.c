@@ -282,6 +282,52 @@ TEST(nothing_is_broken_but_contenders) {
     end();
 }
 
+/* ---- Reading a node ----------------------------------------------------------------------- */
+
+TEST(node_is_read_as_it_was_written) {
+    begin(10);
+    zkl_lock *lock = hold_as("stock", "writer", ZKL_EXCLUSIVE);
+    zkl_transaction *transaction = NULL;
+    EXPECT_INT(zkl_transaction_begin(lock, &transaction), ZKL_OK);
+    EXPECT_INT(zkl_transaction_create(transaction, "/locks/stock/done", "a\0b", 3,
+                                      ZKL_CREATE_PERSISTENT),
+               ZKL_OK);
+    EXPECT_INT(zkl_transaction_create(transaction, "/locks/stock/mine", NULL, 0,
+                                      ZKL_CREATE_EPHEMERAL),
+               ZKL_OK);
+    EXPECT_INT(zkl_transaction_commit(transaction, WITHIN_MS, NULL), ZKL_OK);
+    zkl_transaction_free(transaction);
+    zkl_node *node = NULL;
+    EXPECT_INT(zkl_node_read(client, "/locks/stock/done", WITHIN_MS, &node), ZKL_OK);
+    EXPECT_INT(node->size, 3);
+    EXPECT(memcmp(node->data, "a\0b", 4) == 0);
+    EXPECT_INT(node->version, 0);
+    EXPECT_INT(node->session_id, 0);
+    EXPECT(node->made_ms > 0 && node->changed_ms == node->made_ms);
+    zkl_node_free(node);
+    EXPECT_INT(zkl_node_read(client, "/locks/stock/mine", WITHIN_MS, &node), ZKL_OK);
+    EXPECT_INT(node->size, 0);
+    EXPECT_TEXT(node->data, "");
+    EXPECT(node->session_id != 0);
+    zkl_node_free(node);
+    zkl_lock_close(lock);
+    end();
+}
+
+TEST(node_that_is_not_there_cannot_be_read) {
+    begin(11);
+    zkl_node *node = (zkl_node *)client;
+    EXPECT_INT(zkl_node_read(client, "/locks/none", WITHIN_MS, &node), ZKL_NO_NODE);
+    EXPECT(node == NULL);
+    EXPECT_TEXT(zkl_error_message(), "path \"/locks/none\": there is no such node");
+    EXPECT_REFUSED(zkl_node_read(client, "locks", WITHIN_MS, &node), "path");
+    EXPECT_REFUSED(zkl_node_read(client, "/a//b", WITHIN_MS, &node), "path");
+    EXPECT_INT(zkl_node_read(client, "/locks", WITHIN_MS, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_node_read(client, NULL, WITHIN_MS, &node), ZKL_INVALID_ARGUMENT);
+    zkl_node_free(NULL);
+    end();
+}
+
 /* ---- Being asked for the lock ------------------------------------------------------------- */
 
 typedef struct ear {

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Where the command finds its servers, and how it shows who it is."""
+
+import os
+import unittest
+
+from command import HOSTS, CommandTest
+
+
+class Settings(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.hosts = HOSTS
+        self.environment = {name: value for name, value in os.environ.items() if name != "ZKLOCK_HOSTS"}
+        self.environment["XDG_CONFIG_HOME"] = self.directory
+
+    def write(self, name, text, mode=0o600):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(self.path(name), mode)
+        return self.path(name)
+
+    def ls(self, status, *options):
+        return self.run_it(status, "ls", "--connect-timeout", "10s", *options, env=self.environment)
+
+    def test_of_the_command_line(self):
+        self.ls(0, "--hosts", self.hosts)
+
+    def test_of_the_environment(self):
+        self.environment["ZKLOCK_HOSTS"] = self.hosts
+        self.ls(0)
+
+    def test_of_the_usual_file(self):
+        self.write("zklock/config", f"# ours\n\n hosts = {self.hosts} \nlock-root=/locks\n")
+        self.ls(0)
+
+    def test_of_a_file_that_is_named(self):
+        path = self.write("other/config", f"hosts={self.hosts}\n")
+        self.ls(0, "--config", path)
+        self.environment["ZKLOCK_CONFIG"] = path
+        self.ls(0)
+
+    def test_the_first_counts(self):
+        self.write("zklock/config", "hosts = 127.0.0.1:1\n")
+        self.environment["ZKLOCK_HOSTS"] = self.hosts
+        self.ls(0)
+        self.environment["ZKLOCK_HOSTS"] = "127.0.0.1:1"
+        self.ls(0, "--hosts", self.hosts)
+
+    def test_a_broken_file_is_told_by_its_line(self):
+        broken = {
+            "hosts\n": "config:1: 'hosts' must be NAME = VALUE",
+            "\nhots = x\n": "config:2: 'hots' is not a setting",
+            "hosts = a\nhosts = b\n": "config:2: 'hosts' is given a second time",
+            "session-timeout = soon\n": "session-timeout 'soon'",
+            "hosts = a b\n": "a b",
+            "x\0y": "must be text",
+        }
+        for text, message in broken.items():
+            with self.subTest(text):
+                self.write("zklock/config", text)
+                self.assertIn(message, self.ls(64)[1])
+        self.assertIn("no-such-file", self.ls(64, "--config", "/no-such-file")[1])
+
+    def test_secrets_are_in_files_that_nobody_else_can_read(self):
+        path = self.write("secrets/credentials", "digest:me:of my own\n", mode=0o644)
+        self.assertIn("chmod 600", self.ls(64, "--hosts", self.hosts, "--credentials-file", path)[1])
+        os.chmod(path, 0o600)
+        self.ls(0, "--hosts", self.hosts, "--credentials-file", path)
+        self.write("secrets/credentials", "digest of me\n")
+        _, err = self.ls(64, "--hosts", self.hosts, "--credentials-file", path)
+        self.assertIn("line 1", err)
+        self.assertNotIn("of me", err)
+
+    def test_a_lock_that_only_we_may_break(self):
+        credentials = self.write("secrets/credentials", "digest:me:of my own\n")
+        root = f"/{self.resource}"
+        mine = ["--hosts", self.hosts, "--lock-root", root, "--credentials-file", credentials,
+                "--node-acl", "auth::cdrwa,world:anyone:r", "--parent-acl", "auth::cdrwa"]
+        self.run_it(0, "run", *mine, "mine", "true", env=self.environment)
+        _, err = self.run_it(77, "run", "--hosts", self.hosts, "--lock-root", root, "mine", "true", env=self.environment)
+        self.assertIn("no permission", err)
+
+
+if __name__ == "__main__":
+    unittest.main()
