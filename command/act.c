@@ -114,9 +114,10 @@ static int run_break(const subcommand *of, const settings *all, int argc, char *
 
 static act arguments;
 
-static const option_description no_options[] = { { '\0', NULL, NULL, NULL } };
-static const option_description break_options[] = { { 'y', "yes", NULL, "do not ask; for scripts" },
-                                                    { '\0', NULL, NULL, NULL } };
+static const option_description no_options[] = { { 0, '\0', NULL, NULL, NULL } };
+static const option_description break_options[] = {
+    { 0, 'y', "yes", NULL, "do not ask; for scripts" }, { 0, '\0', NULL, NULL, NULL }
+};
 
 const subcommand revoke_subcommand = {
     .name = "revoke",

@@ -100,11 +100,11 @@ static int take(const subcommand *of, settings *all, int option) {
     if (option == CONFIG) {
         all->file = optarg;
     } else if (option >= FIRST_OWN) {
-        return of->take(of->self, option - FIRST_OWN, optarg);
+        return of->take(of->self, of->options[option - FIRST_OWN].id, optarg);
     } else if (option >= FIRST_SETTING) {
         all->values[option - FIRST_SETTING] = optarg;
     } else {
-        return of->take(of->self, index_of_letter(of, option), optarg);
+        return of->take(of->self, of->options[index_of_letter(of, option)].id, optarg);
     }
     return EXIT_DONE;
 }

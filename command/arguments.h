@@ -5,6 +5,7 @@
 
 /** One option of a subcommand. */
 typedef struct option_description {
+    int id;               /* as `take` gets it */
     char letter;          /* 0: it has none */
     const char *name;     /* NULL: the end of the list */
     const char *argument; /* NULL: it takes none */
@@ -17,7 +18,7 @@ typedef struct subcommand {
     const char *summary; /* one line */
     const option_description *options;
     const char *examples; /* lines */
-    /** Takes one of `options`. Returns EXIT_DONE, or what say_usage returned. */
+    /** Takes one of `options`, by its id. Returns EXIT_DONE, or what say_usage returned. */
     int (*take)(void *self, int option, const char *value);
     void *self;
     bool options_follow_first; /* as in flock FILE -c LINE */

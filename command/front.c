@@ -49,8 +49,8 @@ static bool child_runs(const front *self) {
     return self->child.pid != 0;
 }
 
-static void tell(const front *self, message_kind kind) {
-    message news = { .kind = kind };
+static void tell(const front *self, message_kind kind, int status) {
+    message news = { .kind = kind, .status = status };
     channel_send(&self->link, &news);
 }
 
@@ -58,7 +58,7 @@ static void tell(const front *self, message_kind kind) {
 
 static void release(front *self) {
     self->link.shared->group = 0;
-    tell(self, MESSAGE_ENDED);
+    tell(self, MESSAGE_ENDED, self->status);
 }
 
 static bool is_to_restart(const front *self, int status) {
@@ -248,6 +248,7 @@ static void on_message(front *self, const message *news) {
     case MESSAGE_GRANTED:
         self->grant = *news;
         if (self->stopped_by != 0) {
+            self->status = EXIT_BY_SIGNAL + self->stopped_by;
             release(self);
         } else {
             start_child(self);
@@ -313,8 +314,8 @@ static void stop_waiting(front *self, int number) {
     }
     self->stopped_by = number;
     self->restart_at_ms = 0;
-    tell(self, MESSAGE_CANCEL);
-    tell(self, MESSAGE_ENDED);
+    tell(self, MESSAGE_CANCEL, EXIT_DONE);
+    tell(self, MESSAGE_ENDED, EXIT_BY_SIGNAL + number);
 }
 
 static void on_signal(front *self, int number) {

@@ -11,6 +11,7 @@
 
 #include "duration.h"
 #include "exit_status.h"
+#include "mark.h"
 #include "queue_text.h"
 #include "say.h"
 
@@ -44,7 +45,9 @@ typedef struct holder {
     zkl_grant grant;
     bool told_lost;
     bool cancelled;
-    bool ended; /* the child */
+    bool ended;       /* the child, */
+    int child_status; /* with that */
+    mark mark;
     bool alone; /* the front is dead */
 } holder;
 
@@ -88,7 +91,10 @@ static void hear(holder *self) {
     bool closed = false;
     while (channel_receive(self->link, &news, &closed)) {
         self->cancelled = self->cancelled || news.kind == MESSAGE_CANCEL;
-        self->ended = self->ended || news.kind == MESSAGE_ENDED;
+        if (news.kind == MESSAGE_ENDED) {
+            self->ended = true;
+            self->child_status = news.status;
+        }
     }
     self->alone = self->alone || closed;
 }
@@ -377,8 +383,6 @@ static void hold(holder *self) {
     }
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
-
 static int not_acquired(holder *self, int status) {
     bool by_others = status == ZKL_BUSY || status == ZKL_TIMEOUT || status == ZKL_QUEUE_FULL;
     if (status == ZKL_CANCELLED) {
@@ -394,6 +398,42 @@ static int not_acquired(holder *self, int status) {
     return by_others ? self->job->conflict_status : exit_status_of(status);
 }
 
+/* ---- Once ------------------------------------------------------------------------------------ */
+
+/* Returns EXIT_DONE; or why it cannot be known, and has said so. */
+static int look_at_mark(holder *self, bool *is_due) {
+    int status = mark_look(&self->mark, self->client, self->job, &self->grant, is_due);
+    if (status != ZKL_OK) {
+        say_status(self->job->resources[0], status);
+    } else if (!*is_due && has_audience(self)) {
+        say("%s: done already", self->job->resources[0]);
+    }
+    return exit_status_of(status);
+}
+
+/* A success that could not be marked is none: it will be repeated. */
+static int mark_success(holder *self) {
+    int status = mark_write(&self->mark, self->client, self->job, self->lock);
+    if (status != ZKL_OK) {
+        say("%s: it has succeeded, and that could not be marked: %s. %s", self->job->resources[0],
+            zkl_strerror(status), zkl_error_message());
+    }
+    return exit_status_of(status);
+}
+
+static int hold_once(holder *self) {
+    bool is_due = false;
+    int status = look_at_mark(self, &is_due);
+    if (status != EXIT_DONE || !is_due) {
+        return status;
+    }
+    hold(self);
+    return self->ended && !self->alone && self->child_status == EXIT_DONE ? mark_success(self)
+                                                                          : EXIT_DONE;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
 static int acquire_and_hold(holder *self) {
     int status = acquire(self);
     if (status == ZKL_OK && self->job->permits > 0) {
@@ -403,6 +443,9 @@ static int acquire_and_hold(holder *self) {
         return not_acquired(self, status);
     }
     self->granted_ms = channel_now_ms();
+    if (!self->cancelled && self->job->once) {
+        return hold_once(self);
+    }
     if (!self->cancelled) {
         hold(self);
     }

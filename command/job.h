@@ -24,6 +24,9 @@ typedef struct job {
     on_lost on_lost;
     const char *on_lost_command;
     bool restart;
+    bool once;                 /* only if the mark says that it is due; a success is marked */
+    int64_t period_ms;         /* of once; 0: a day, unless: */
+    const char *until_changed; /* of once; NULL: by the period */
     bool quiet;
     bool verbose;
     char **command; /* ends with NULL */

@@ -10,7 +10,7 @@
 #include "show.h"
 
 static const subcommand *const subcommands[] = {
-    &run_subcommand,       &ls_subcommand,     &status_subcommand,
+    &run_subcommand,       &once_subcommand,   &ls_subcommand,    &status_subcommand,
     &deadlocks_subcommand, &revoke_subcommand, &break_subcommand,
 };
 

@@ -6,44 +6,58 @@
 #include "duration.h"
 #include "exit_status.h"
 #include "front.h"
+#include "mark.h"
 #include "say.h"
 
-enum { EXIT_STATUS_MAX = 255 };
+enum { EXIT_STATUS_MAX = 255, PERIOD_MIN_MS = 1000 };
 
 typedef enum run_option {
     OPTION_SHARED,
     OPTION_SEMAPHORE,
     OPTION_ALSO,
     OPTION_ELECT,
+    OPTION_RESTART,
+    OPTION_PERIOD,
+    OPTION_UNTIL_CHANGED,
     OPTION_NONBLOCK,
     OPTION_WAIT,
     OPTION_CONFLICT,
     OPTION_MAX_HOLD,
     OPTION_ON_LOST,
     OPTION_GRACE,
-    OPTION_RESTART,
     OPTION_SHELL,
     OPTION_QUIET,
     OPTION_VERBOSE
 } run_option;
 
-static const option_description options[] = {
-    [OPTION_SHARED] = { 's', "shared", NULL, "a read lock: beside other readers" },
-    [OPTION_SEMAPHORE] = { '\0', "semaphore", "N", "one of N permits, and a ZKLOCK_SLOT" },
-    [OPTION_ALSO] = { '\0', "also", "RESOURCE", "this one too: all or none; repeatable" },
-    [OPTION_ELECT] = { '\0', "elect", "TEXT", "as a leader: observers are told TEXT" },
-    [OPTION_NONBLOCK] = { 'n', "nonblock", NULL, "do not wait if it is taken" },
-    [OPTION_WAIT] = { 'w', "wait", "TIME", "at most: 2.5 (seconds), 500ms, 10m" },
-    [OPTION_CONFLICT] = { 'E', "conflict-exit-code", "N", "if it was not acquired (default: 1)" },
-    [OPTION_MAX_HOLD] = { '\0', "max-hold", "TIME", "end the child after this long" },
-    [OPTION_ON_LOST] = { '\0', "on-lost", "WHAT", "term (default), kill, ignore, a shell's line" },
-    [OPTION_GRACE] = { '\0', "grace", "TIME", "between SIGTERM and SIGKILL" },
-    [OPTION_RESTART] = { '\0', "restart", NULL, "start a failed child again, under the lock" },
-    [OPTION_SHELL] = { 'c', "command", "LINE", "run this line by /bin/sh" },
-    [OPTION_QUIET] = { 'q', "quiet", NULL, "say nothing when it is taken" },
-    [OPTION_VERBOSE] = { 'v', "verbose", NULL, "tell for whom it waits, even off a terminal" },
-    { '\0', NULL, NULL, NULL }
+/* clang-format off */
+#define OPTIONS_OF_BOTH                                                                            \
+    { OPTION_NONBLOCK, 'n', "nonblock", NULL, "do not wait if it is taken" },                      \
+    { OPTION_WAIT, 'w', "wait", "TIME", "at most: 2.5 (seconds), 500ms, 10m" },                    \
+    { OPTION_CONFLICT, 'E', "conflict-exit-code", "N", "if it was not acquired (default: 1)" },    \
+    { OPTION_MAX_HOLD, '\0', "max-hold", "TIME", "end the child after this long" },                \
+    { OPTION_ON_LOST, '\0', "on-lost", "WHAT", "term (default), kill, ignore, a shell's line" },   \
+    { OPTION_GRACE, '\0', "grace", "TIME", "between SIGTERM and SIGKILL" },                        \
+    { OPTION_SHELL, 'c', "command", "LINE", "run this line by /bin/sh" },                          \
+    { OPTION_QUIET, 'q', "quiet", NULL, "say nothing when it is taken" },                          \
+    { OPTION_VERBOSE, 'v', "verbose", NULL, "tell for whom it waits, even off a terminal" },       \
+    { 0, '\0', NULL, NULL, NULL }
+
+static const option_description run_options[] = {
+    { OPTION_SHARED, 's', "shared", NULL, "a read lock: beside other readers" },
+    { OPTION_SEMAPHORE, '\0', "semaphore", "N", "one of N permits, and a ZKLOCK_SLOT" },
+    { OPTION_ALSO, '\0', "also", "RESOURCE", "this one too: all or none; repeatable" },
+    { OPTION_ELECT, '\0', "elect", "TEXT", "as a leader: observers are told TEXT" },
+    { OPTION_RESTART, '\0', "restart", NULL, "start a failed child again, under the lock" },
+    OPTIONS_OF_BOTH
 };
+
+static const option_description once_options[] = {
+    { OPTION_PERIOD, '\0', "period", "TIME", "one success in each (default: 1d), from 00:00 UTC" },
+    { OPTION_UNTIL_CHANGED, '\0', "until-changed", "TEXT", "one success for each new TEXT instead" },
+    OPTIONS_OF_BOTH
+};
+/* clang-format on */
 
 typedef struct run_arguments {
     job job;
@@ -98,6 +112,14 @@ static int take_resource(job *what, const char *name) {
     return EXIT_DONE;
 }
 
+static int take_text(job *what, const char *value) {
+    if (strlen(value) > MARK_TEXT_MAX || strchr(value, '\n') != NULL) {
+        return say_usage("--until-changed: must be one line of at most %d bytes", MARK_TEXT_MAX);
+    }
+    what->until_changed = value;
+    return EXIT_DONE;
+}
+
 static void take_on_lost(job *what, const char *value) {
     static const char *const names[] = { "term", "kill", "ignore" };
     what->on_lost = ON_LOST_COMMAND;
@@ -142,6 +164,10 @@ static int take(void *arg, int option, const char *value) {
     case OPTION_SHELL:
         self->line = value;
         return EXIT_DONE;
+    case OPTION_PERIOD:
+        return take_time("period", value, PERIOD_MIN_MS, &what->period_ms);
+    case OPTION_UNTIL_CHANGED:
+        return take_text(what, value);
     case OPTION_QUIET:
         what->quiet = true;
         return EXIT_DONE;
@@ -160,6 +186,9 @@ static int check(const job *what) {
     }
     if (what->resource_count > 1 && what->permits > 0) {
         return say_usage("--also and --semaphore: a set of locks has no permits");
+    }
+    if (what->period_ms > 0 && what->until_changed != NULL) {
+        return say_usage("--period and --until-changed contradict each other");
     }
     if (what->restart && what->on_lost == ON_LOST_IGNORE) {
         return say_usage("--restart and --on-lost ignore contradict each other");
@@ -190,6 +219,12 @@ static int run(const subcommand *of, const settings *all, int argc, char **argv)
     return status == EXIT_DONE ? front_run(what) : status;
 }
 
+static int run_once(const subcommand *of, const settings *all, int argc, char **argv) {
+    job *what = &((run_arguments *)of->self)->job;
+    what->once = true;
+    return run(of, all, argc, argv);
+}
+
 static run_arguments arguments = { .job = { .mode = ZKL_EXCLUSIVE,
                                             .wait_ms = ZKL_FOREVER,
                                             .grace_ms = -1,
@@ -199,11 +234,24 @@ const subcommand run_subcommand = {
     .name = "run",
     .options_follow_first = true,
     .usage = "RESOURCE [--] COMMAND [ARGUMENT...]",
-    .summary = "Runs a command while it holds a lock, and ends it in time if the lock is lost.",
-    .options = options,
+    .summary = "Runs a command while it holds a lock, and ends it if the lock is lost.",
+    .options = run_options,
     .examples = "  zklock run backup -- /usr/local/bin/backup --full\n"
                 "  zklock run -n -E 0 nightly -c 'make report && mail-it'\n",
     .take = take,
     .self = &arguments,
     .run = run
+};
+
+const subcommand once_subcommand = {
+    .name = "once",
+    .options_follow_first = true,
+    .usage = "NAME [--] COMMAND [ARGUMENT...]",
+    .summary = "Runs a command that is to succeed once in each period, anywhere.",
+    .options = once_options,
+    .examples = "  zklock once --period 1d nightly-report -- /usr/local/bin/report\n"
+                "  zklock once --until-changed \"$VERSION\" migrate -- ./migrate\n",
+    .take = take,
+    .self = &arguments,
+    .run = run_once
 };

@@ -19,8 +19,8 @@ typedef struct show {
     const char *resource;
 } show;
 
-static const option_description show_options[] = { { '\0', "json", NULL, "for programs" },
-                                                   { '\0', NULL, NULL, NULL } };
+static const option_description show_options[] = { { 0, '\0', "json", NULL, "for programs" },
+                                                   { 0, '\0', NULL, NULL, NULL } };
 
 static int take(void *arg, int option, const char *value) {
     show *self = arg;

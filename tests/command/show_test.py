@@ -84,7 +84,7 @@ class Acts(CommandTest):
 
 class Helps(CommandTest):
     def test_on_one_screen_with_two_examples(self):
-        for name in "run", "ls", "status", "deadlocks", "revoke", "break":
+        for name in "run", "once", "ls", "status", "deadlocks", "revoke", "break":
             with self.subTest(name):
                 out, _ = self.run_it(0, name, "--help")
                 self.assertLessEqual(len(out.splitlines()), 30)
