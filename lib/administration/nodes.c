@@ -78,8 +78,8 @@ static const void *copy_data(zkl_pool *pool, const zkl_reply *reply) {
 
 static int fill_node(zkl_report *report, zkl_inquiry *inquiry, const char *path) {
     zkl_question *question = NULL;
-    ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_GET, zkl_inquiry_full_path(inquiry, path), NULL,
-                                &question));
+    ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_GET, zkl_inquiry_full_path(inquiry, path),
+                                NULL, &question));
     const zkl_reply *reply = &question->reply;
     if (reply->outcome == ZKL_OUTCOME_NO_NODE) {
         zkl_error_note("path", path, "there is no such node");

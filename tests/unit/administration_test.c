@@ -289,12 +289,12 @@ TEST(node_is_read_as_it_was_written) {
     zkl_lock *lock = hold_as("stock", "writer", ZKL_EXCLUSIVE);
     zkl_transaction *transaction = NULL;
     EXPECT_INT(zkl_transaction_begin(lock, &transaction), ZKL_OK);
-    EXPECT_INT(zkl_transaction_create(transaction, "/locks/stock/done", "a\0b", 3,
-                                      ZKL_CREATE_PERSISTENT),
-               ZKL_OK);
-    EXPECT_INT(zkl_transaction_create(transaction, "/locks/stock/mine", NULL, 0,
-                                      ZKL_CREATE_EPHEMERAL),
-               ZKL_OK);
+    EXPECT_INT(
+        zkl_transaction_create(transaction, "/locks/stock/done", "a\0b", 3, ZKL_CREATE_PERSISTENT),
+        ZKL_OK);
+    EXPECT_INT(
+        zkl_transaction_create(transaction, "/locks/stock/mine", NULL, 0, ZKL_CREATE_EPHEMERAL),
+        ZKL_OK);
     EXPECT_INT(zkl_transaction_commit(transaction, WITHIN_MS, NULL), ZKL_OK);
     zkl_transaction_free(transaction);
     zkl_node *node = NULL;
