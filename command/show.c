@@ -123,7 +123,7 @@ static int run_ls(const subcommand *of, const settings *all, int argc, char **ar
 static json_t *contender_value(const zkl_contender *one) {
     json_t *value = json_object();
     json_object_set_new(value, "node", text_value(one->node));
-    json_object_set_new(value, "kind", json_string(zkl_queue_kind_name(one->kind)));
+    json_object_set_new(value, "kind", json_string(zkl_queue_kind_name((int)one->kind)));
     json_object_set_new(value, "permits", json_integer((json_int_t)one->permits));
     json_object_set_new(value, "sequence", json_integer((json_int_t)one->sequence));
     json_object_set_new(value, "holds", json_boolean(one->holds));
@@ -158,8 +158,8 @@ static void print_contender(const zkl_contender *one) {
     duration_write(age, one->age_ms > 0 ? one->age_ms : 0);
     printf("  ");
     print_state(one->holds ? "holds" : "waits", one->holds);
-    printf("  %-9s  %-8s  %s\n", one->permits > 0 ? "permit" : zkl_queue_kind_name(one->kind), age,
-           who);
+    printf("  %-9s  %-8s  %s\n", one->permits > 0 ? "permit" : zkl_queue_kind_name((int)one->kind),
+           age, who);
     printf("          token %" PRId64 ", session 0x%" PRIx64 "%s\n          %s\n", one->token,
            (uint64_t)one->session_id, one->revoke_requested ? ", asked to give it up" : "",
            one->node);
