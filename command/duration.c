@@ -7,15 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECOND_MS = 1000, MINUTE_MS = 60000, HOUR_MS = 3600000, DAY_MS = 86400000 };
+#define SECOND_MS INT64_C(1000)
+#define MINUTE_MS (60 * SECOND_MS)
+#define HOUR_MS (60 * MINUTE_MS)
+#define DAY_MS (24 * HOUR_MS)
 
 bool duration_read(const char *text, int64_t *ms) {
     static const struct {
         const char *name;
         double ms;
     } units[] = {
-        { "", SECOND_MS },    { "s", SECOND_MS }, { "ms", 1 },     { "m", MINUTE_MS },
-        { "min", MINUTE_MS }, { "h", HOUR_MS },   { "d", DAY_MS }, { "w", 7.0 * DAY_MS }
+        { "", (double)SECOND_MS },  { "s", (double)SECOND_MS },   { "ms", 1 },
+        { "m", (double)MINUTE_MS }, { "min", (double)MINUTE_MS }, { "h", (double)HOUR_MS },
+        { "d", (double)DAY_MS },    { "w", 7.0 * (double)DAY_MS }
     };
     if (!isdigit((unsigned char)text[0]) && text[0] != '.') {
         return false; /* strtod would take " 1", "-1", "inf" and "nan" */
@@ -39,11 +43,11 @@ void duration_write(char text[DURATION_TEXT_SIZE], int64_t ms) {
     if (ms < SECOND_MS) {
         snprintf(text, DURATION_TEXT_SIZE, "%" PRId64 " ms", ms);
     } else if (ms < MINUTE_MS) {
-        snprintf(text, DURATION_TEXT_SIZE, "%.3g s", (double)ms / SECOND_MS);
+        snprintf(text, DURATION_TEXT_SIZE, "%.3g s", (double)ms / (double)SECOND_MS);
     } else if (ms < 2 * HOUR_MS) {
         snprintf(text, DURATION_TEXT_SIZE, "%" PRId64 " min", ms / MINUTE_MS);
-    } else if (ms < 2 * (int64_t)DAY_MS) {
-        snprintf(text, DURATION_TEXT_SIZE, "%.3g h", (double)ms / HOUR_MS);
+    } else if (ms < 2 * DAY_MS) {
+        snprintf(text, DURATION_TEXT_SIZE, "%.3g h", (double)ms / (double)HOUR_MS);
     } else {
         snprintf(text, DURATION_TEXT_SIZE, "%" PRId64 " days", ms / DAY_MS);
     }

@@ -26,34 +26,46 @@ const setting_description setting_descriptions[SETTING_COUNT] = {
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
+static bool may_be_read_by_others(int file) {
+    struct stat status;
+    return fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+           (status.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+}
+
+/* Returns whether the file has been read as a string. */
+static bool read_text(const char *path, int file, char text[FILE_SIZE_MAX + 2]) {
+    ssize_t length = read(file, text, FILE_SIZE_MAX + 1);
+    if (length < 0) {
+        say("%s: %s", path, strerror(errno));
+        return false;
+    }
+    text[length] = '\0';
+    if (length > FILE_SIZE_MAX || strlen(text) != (size_t)length) {
+        say("%s: must be text, of at most %d bytes", path, FILE_SIZE_MAX);
+        return false;
+    }
+    return true;
+}
+
 /* A whole file as a string, to be freed. NULL: it has said why. */
 static char *read_file(const char *path, bool is_secret) {
-    struct stat status;
-    char *text = NULL;
-    ssize_t length = -1;
+    char *text = calloc(1, FILE_SIZE_MAX + 2);
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || fstat(file, &status) != 0) {
+    bool is_read = false;
+    if (file < 0 || text == NULL) {
         say("%s: %s", path, strerror(errno));
-    } else if (is_secret && S_ISREG(status.st_mode) &&
-               (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        say("%s: others can read it; a file with a secret must be its owner's only (chmod 600)",
-            path);
-    } else if ((text = calloc(1, FILE_SIZE_MAX + 1)) == NULL ||
-               (length = read(file, text, FILE_SIZE_MAX + 1)) < 0) {
-        say("%s: %s", path, strerror(errno));
-    } else if (length > FILE_SIZE_MAX || memchr(text, '\0', (size_t)length) != NULL) {
-        say("%s: must be text, of at most %d bytes", path, FILE_SIZE_MAX);
-        length = -1;
+    } else if (is_secret && may_be_read_by_others(file)) {
+        say("%s: others can read it; a secret must be for its owner only (chmod 600)", path);
+    } else {
+        is_read = read_text(path, file, text);
     }
     if (file >= 0) {
         close(file);
     }
-    if (length < 0) {
+    if (!is_read) {
         free(text);
-        return NULL;
     }
-    text[length] = '\0';
-    return text;
+    return is_read ? text : NULL;
 }
 
 static void free_secret(char *text) {
@@ -91,7 +103,8 @@ static bool find(const char *name, setting *found) {
 static void environment_name(char name[ENVIRONMENT_NAME_SIZE], setting which) {
     snprintf(name, ENVIRONMENT_NAME_SIZE, "ZKLOCK_%s", setting_descriptions[which].name);
     for (char *at = name; *at != '\0'; at++) {
-        *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+        int upper = toupper((unsigned char)*at);
+        *at = (char)(upper == '-' ? '_' : upper);
     }
 }
 

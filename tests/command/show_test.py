@@ -10,6 +10,8 @@ import unittest
 
 from command import PATIENCE_S, ZKLOCK, CommandTest
 
+MANUAL = os.path.join(os.path.dirname(__file__), "../../command/man")
+
 
 class Shows(CommandTest):
     def test_a_queue(self):
@@ -93,6 +95,18 @@ class Helps(CommandTest):
                 self.assertGreaterEqual(len(examples.splitlines()), 2)
                 self.assertEqual(out, self.run_it(0, "help", name)[0])
         self.assertIn("zklock run", self.run_it(0, "--help")[0])
+
+    def test_as_the_manual_does(self):
+        """Every option of --help, and every setting, is in the page of the manual."""
+        for name in "run", "once", "ls", "status", "deadlocks", "revoke", "break":
+            with open(f"{MANUAL}/zklock-{name}.1", encoding="utf-8") as file:
+                page = file.read()
+            for option in re.findall(r"--([a-z-]+) ", self.run_it(0, name, "--help")[0].split("Examples")[0]):
+                self.assertIn(f"Fl Fl {option}", page, name)
+        with open(f"{MANUAL}/zklock.1", encoding="utf-8") as file:
+            page = file.read()
+        for setting in re.findall(r"^ +--([a-z-]+) ", self.run_it(0, "help", "settings")[0], re.M):
+            self.assertRegex(page, rf"(?m)^\.It Cm .*\b{setting}\b")
 
     def test_by_the_version(self):
         self.assertRegex(self.run_it(0, "--version")[0], r"^zklock \d+\.\d+\.\d+\n$")
