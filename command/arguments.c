@@ -10,8 +10,8 @@
 enum {
     OPTIONS_MAX = 32,
     FIRST_SETTING = 1000, /* what getopt_long returns for settings; for others their index */
-    FIRST_OWN = 2000,
-    HELP = 3000,
+    FIRST_OWN = FIRST_SETTING + SETTING_COUNT,
+    HELP = FIRST_OWN + OPTIONS_MAX,
     CONFIG
 };
 
