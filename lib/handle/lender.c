@@ -538,7 +538,7 @@ void zkl_loan_leave(zkl_lock *lock) {
     }
     leave(lock);
     if (held && !is_ended) {
-        zkl_timer_stop(&loan->runner->limit); /* its own */
+        zkl_request_runner_hold_from_now(loan->runner, 0); /* the limit was its own */
         loan->idle_since_ms = now_ms;
     }
     tell(loan, held ? ZKL_LENDING_EVENT_RETURNED : ZKL_LENDING_EVENT_WENT);

@@ -31,11 +31,11 @@ zkl_explanation zkl_explain_refusal(const zkl_session *session) {
 static zkl_explanation explain_wait(const zkl_request_sender *sender) {
     zkl_explanation explanation;
     int64_t now_ms = zkl_session_now_ms(sender->session);
-    int64_t position = sender->position;
+    int position = sender->position;
     if (position > 0) {
         snprintf(explanation.text, sizeof(explanation.text),
-                 "behind %" PRId64 " request%s for %" PRId64 " ms", position,
-                 position == 1 ? "" : "s", now_ms - sender->listed_ms);
+                 "behind %d request%s for %" PRId64 " ms", position, position == 1 ? "" : "s",
+                 now_ms - sender->listed_ms);
     } else {
         snprintf(explanation.text, sizeof(explanation.text), "%s after %" PRId64 " ms",
                  position == 0 && sender->request->options.needs_lease
@@ -64,10 +64,11 @@ static const char *const refused_operations[] = {
 
 static zkl_explanation explain_refusal(const zkl_request_sender *sender) {
     zkl_explanation explanation;
-    size_t length = sender->refused == ZKL_EVENT_PARENT_MADE ? sender->parent_made_length
-                                                             : strlen(sender->options.parent_path);
+    int length = sender->refused == ZKL_EVENT_PARENT_MADE
+                     ? sender->parent_made_length
+                     : (int)strlen(sender->options.parent_path);
     snprintf(explanation.text, sizeof(explanation.text), "the servers refused to %s %.*s",
-             refused_operations[sender->refused], (int)length, sender->options.parent_path);
+             refused_operations[sender->refused], length, sender->options.parent_path);
     return explanation;
 }
 

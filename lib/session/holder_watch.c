@@ -56,7 +56,7 @@ void zkl_holder_watch_remove_own(zkl_holder_watch *self) {
 static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_holder_watch *self = arg;
     zkl_contenders_rear rear = zkl_contenders_look_behind(
-        answer->children, self->sender->request->own.node, self->find_upgrade(self->arg));
+        answer->children, self->sender->request->own.node, self->find_upgrade(self->sender->arg));
     self->look_again = !rear.listed;
     if (rear.waiter != NULL) {
         self->is_contended = true;

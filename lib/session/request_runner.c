@@ -52,7 +52,7 @@ static void note_position(zkl_request_runner *runner, const zkl_list_answer *ans
     if (runner->sender.position < 0) {
         runner->sender.listed_ms = zkl_session_now_ms(runner->session);
     }
-    runner->sender.position = view.listed ? (int64_t)view.earlier : -1;
+    runner->sender.position = view.listed ? (int)view.earlier : -1;
 }
 
 /* A process that was stopped asks with a session that may be over; a server that lags would
@@ -129,16 +129,46 @@ static void on_own_watch_fired(void *arg, zkl_watch_event event) {
     zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCH_FIRED });
 }
 
-static void on_hold_limit(void *arg) {
-    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_HOLD_LIMIT });
+/* ---- Time -------------------------------------------------------------- */
+
+static const int64_t NEVER = INT64_MAX;
+
+static void set_timer(zkl_request_runner *runner) {
+    int64_t next =
+        runner->limit_ms < runner->pause_ends_ms ? runner->limit_ms : runner->pause_ends_ms;
+    if (next == NEVER) {
+        zkl_timer_stop(&runner->timer);
+    } else {
+        zkl_timers_set(runner->session->timers, &runner->timer, next);
+    }
 }
 
-static void on_deadline(void *arg) {
-    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_TIMED_OUT });
+static void set_limit(zkl_request_runner *runner, int64_t limit_ms) {
+    runner->limit_ms = limit_ms;
+    set_timer(runner);
 }
 
-static void on_backed_off(void *arg) {
-    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_BACKED_OFF });
+static void limit_to(zkl_request_runner *runner, int64_t duration_ms) {
+    set_limit(runner, zkl_session_deadline(runner->session, duration_ms));
+}
+
+static void on_limit(zkl_request_runner *runner) {
+    bool was_granted = runner->sender.granted_ms >= 0;
+    set_limit(runner, NEVER);
+    zkl_request_runner_feed(
+        runner, &(zkl_event){ .kind = was_granted ? ZKL_EVENT_HOLD_LIMIT : ZKL_EVENT_TIMED_OUT });
+}
+
+/* One of the two at a time, as the runner may be gone then. */
+static void on_timer(void *arg) {
+    zkl_request_runner *runner = arg;
+    if (runner->limit_ms <= runner->timer.deadline_ms) {
+        on_limit(runner);
+        return;
+    }
+    runner->pause_ends_ms = NEVER;
+    set_timer(runner);
+    zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_BACKED_OFF });
 }
 
 /* ---- Actions out ------------------------------------------------------- */
@@ -180,8 +210,8 @@ static void back_off(zkl_request_runner *runner) {
     ZKL_COUNT(runner->sender.options.metrics, retries);
     int64_t now_ms = zkl_session_now_ms(runner->session);
     int64_t until_ms = now_ms + zkl_session_shorten(runner->session, longest);
-    zkl_timers_set(runner->session->timers, &runner->back_off,
-                   zkl_create_group_pause(runner->sender.options.group, now_ms, until_ms));
+    runner->pause_ends_ms = zkl_create_group_pause(runner->sender.options.group, now_ms, until_ms);
+    set_timer(runner);
 }
 
 /* ---- Verdicts and the end ---------------------------------------------- */
@@ -199,15 +229,12 @@ void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_ho
         runner->others_are_awaited = false;
         runner->sender.granted_ms = zkl_session_now_ms(runner->session);
     }
-    runner->limit.fire = on_hold_limit;
-    zkl_session_set_timer(runner->session, &runner->limit, max_hold_ms);
+    limit_to(runner, max_hold_ms);
 }
 
 void zkl_request_runner_check_hold(zkl_request_runner *runner) {
-    const zkl_timer *limit = &runner->limit;
-    if (limit->fire == on_hold_limit && limit->timers != NULL &&
-        limit->deadline_ms <= zkl_session_now_ms(runner->session)) {
-        on_hold_limit(runner);
+    if (runner->sender.granted_ms >= 0 && runner->limit_ms <= zkl_session_now_ms(runner->session)) {
+        on_limit(runner);
     }
 }
 
@@ -217,7 +244,7 @@ static bool is_lent(const zkl_request_runner *runner) {
 }
 
 static void tell_decided(zkl_request_runner *runner, int status) {
-    zkl_timer_stop(&runner->limit);
+    set_limit(runner, NEVER);
     if (status == ZKL_OK) {
         runner->back_offs = 0;
         /* The holder of a permit watches as few nodes as any other holder. */
@@ -236,7 +263,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
 static void tell_lost(zkl_request_runner *runner, int status) {
     zkl_holder_watch_look_no_more(&runner->holder_watch);
     if (runner->request.stage != ZKL_STAGE_KEPT) {
-        zkl_timer_stop(&runner->limit);
+        set_limit(runner, NEVER);
     }
     if (!is_lent(runner)) {
         zkl_telemetry_lost(zkl_request_facts_of(&runner->sender), status);
@@ -274,8 +301,7 @@ static void free_runner(zkl_request_runner *runner) {
 static void end(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
     zkl_assert(session->recorder, session->runners != NULL);
-    zkl_timer_stop(&runner->limit);
-    zkl_timer_stop(&runner->back_off);
+    zkl_timer_stop(&runner->timer);
     zkl_watch_set_remove_all(&runner->watches);
     zkl_holder_watch_remove_own(&runner->holder_watch);
     zkl_holder_watch_look_no_more(&runner->holder_watch);
@@ -440,13 +466,12 @@ size_t zkl_request_runner_watched_bytes(const char *parent_path, unsigned permit
 
 static void prepare_watches(zkl_request_runner *runner, const zkl_run_options *options) {
     size_t room = zkl_contenders_room(options->request->permits);
-    runner->watches = (zkl_watch_set){
-        .sender = &runner->sender, .arg = runner, .armed = on_watch_armed, .fired = on_watch_fired
-    };
+    runner->watches = (zkl_watch_set){ .sender = &runner->sender,
+                                       .armed = on_watch_armed,
+                                       .fired = on_watch_fired };
     runner->holder_watch = (zkl_holder_watch){
         .sender = &runner->sender,
         .find_upgrade = find_upgrade,
-        .arg = runner,
         .own = { .arg = runner, .armed = on_own_watch_armed, .fired = on_own_watch_fired },
     };
     if (options->tells_contended) {
@@ -465,8 +490,8 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     }
     runner->session = session;
     runner->others_are_awaited = options->group != NULL;
-    runner->limit = (zkl_timer){ .fire = on_deadline, .arg = runner };
-    runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
+    runner->timer = (zkl_timer){ .fire = on_timer, .arg = runner };
+    runner->limit_ms = runner->pause_ends_ms = NEVER;
     runner->list =
         (zkl_list_waiter){ .arg = runner, .listed = on_listed, .must_settle = must_settle };
     want_new_list(runner);
@@ -527,7 +552,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     zkl_request_begin(&runner->request, &request, &begun);
     join_session(runner);
     *result = runner;
-    zkl_session_set_timer(session, &runner->limit, options->timeout_ms);
+    limit_to(runner, options->timeout_ms);
     zkl_liveness_wake(&session->liveness);
     if (!is_lent(runner)) {
         zkl_telemetry_begun(zkl_request_facts_of(&runner->sender));

@@ -23,12 +23,13 @@ typedef struct zkl_request_runner {
     zkl_list_waiter list;
     zkl_watch_set watches;  /* on the nodes that it waits for */
     zkl_neighbour *nearest; /* room to find them; NULL: there is one */
-    bool blocker_is_ours;   /* the nearest belongs to the same session */
     zkl_holder_watch holder_watch;
     size_t watched_bytes; /* that it may come to need for all of its watches */
-    zkl_timer limit;      /* of the time that it waits, and then of that for which it holds */
-    zkl_timer back_off;
+    zkl_timer timer;      /* for the earlier of the next two; INT64_MAX: never */
+    int64_t limit_ms;     /* it waits until then at most, and once it is granted holds */
+    int64_t pause_ends_ms;
     unsigned back_offs;
+    bool blocker_is_ours;    /* the nearest that it waits for belongs to the same session */
     bool others_are_awaited; /* others of its set are: what it holds counts for nothing yet */
     zkl_recorded_request recorded;
     struct event_queue *queued; /* what arises in the step under way; NULL: none is */

@@ -143,7 +143,7 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
     case ZKL_ACTION_HAND_OVER:
         return hand_over(self, path);
     case ZKL_ACTION_MAKE_PARENT:
-        self->parent_made_length = strlen(path);
+        self->parent_made_length = (int)strlen(path);
         operation.kind = ZKL_OPERATION_CREATE_PARENT;
         operation.acl = self->options.parent_acl;
         operation.container = self->session->container_parents && action->level == 0;

@@ -60,15 +60,15 @@ typedef struct zkl_request_sender {
     const zkl_request *request;
     zkl_reply_callback *replied; /* to what it sends */
     void *arg;
-    size_t number;             /* in its group */
-    bool asks;                 /* its group for its node */
-    size_t parent_made_length; /* of the part of parent_path that was to be made last */
-    int32_t parent_version;    /* of the data of the parent, as it was inspected */
+    unsigned number;        /* in its group */
+    bool asks;              /* its group for its node */
+    int32_t parent_version; /* of the data of the parent, as it was inspected */
     /* For people: */
-    int64_t granted_ms;     /* -1 before */
-    int64_t position;       /* requests before ours in the last list; -1: none has shown ours */
-    int64_t listed_ms;      /* since when lists have shown ours */
+    int parent_made_length; /* of the part of parent_path that was to be made last */
+    int position;           /* requests before ours in the last list; -1: none has shown ours */
     zkl_event_kind refused; /* the reply that the servers refused last; START: none */
+    int64_t granted_ms;     /* -1 before */
+    int64_t listed_ms;      /* since when lists have shown ours */
 } zkl_request_sender;
 
 void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news news, int status);

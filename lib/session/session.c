@@ -8,11 +8,15 @@ int64_t zkl_session_now_ms(const zkl_session *session) {
     return zkl_sender_now_ms(&session->sender);
 }
 
+int64_t zkl_session_deadline(const zkl_session *session, int64_t duration_ms) {
+    int64_t now = zkl_session_now_ms(session);
+    return duration_ms > 0 && duration_ms < INT64_MAX - now ? now + duration_ms : INT64_MAX;
+}
+
 void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t duration_ms) {
-    if (duration_ms > 0) {
-        int64_t now = zkl_session_now_ms(session);
-        int64_t end = duration_ms < INT64_MAX - now ? now + duration_ms : INT64_MAX - 1;
-        zkl_timers_set(session->timers, timer, end);
+    int64_t deadline_ms = zkl_session_deadline(session, duration_ms);
+    if (deadline_ms != INT64_MAX) {
+        zkl_timers_set(session->timers, timer, deadline_ms);
     }
 }
 

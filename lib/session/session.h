@@ -58,7 +58,9 @@ bool zkl_session_make_guid(zkl_session *session, bool protects, char guid[ZKL_GU
  *  together. */
 int64_t zkl_session_shorten(const zkl_session *session, int64_t pause_ms);
 
-/** Sets a timer to a time from now; a duration of 0 or ZKL_FOREVER: it is not set. */
+/** A time from now; a duration of 0 or ZKL_FOREVER: INT64_MAX. */
+int64_t zkl_session_deadline(const zkl_session *session, int64_t duration_ms);
+/** Sets a timer to that time; a duration of 0 or ZKL_FOREVER: it is not set. */
 void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t duration_ms);
 
 int64_t zkl_session_now_ms(const zkl_session *session);

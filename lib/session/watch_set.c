@@ -45,7 +45,7 @@ static void on_armed(void *arg, zkl_outcome outcome, int status) {
     note(set, outcome, status);
     if (--set->awaited == 0) {
         set->waits = set->outcome == ZKL_OUTCOME_OK;
-        set->armed(set->arg, set->outcome, set->status);
+        set->armed(set->sender->arg, set->outcome, set->status);
     }
 }
 
@@ -55,7 +55,7 @@ static void on_fired(void *arg, zkl_watch_event event) {
         note(set, ZKL_OUTCOME_NO_NODE, ZKL_OK);
     } else if (set->waits) {
         set->waits = false;
-        set->fired(set->arg, event);
+        set->fired(set->sender->arg, event);
     }
 }
 
@@ -67,13 +67,13 @@ void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size
     struct watched_nodes *nodes = calloc(1, sizeof(*nodes) + count * sizeof(nodes->waiters[0]));
     if (nodes == NULL) {
         zkl_watch_set_remove_all(set);
-        set->armed(set->arg, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
+        set->armed(set->sender->arg, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
         return;
     }
     nodes->count = count;
     set->present = nodes;
     set->waits = false;
-    set->awaited = count;
+    set->awaited = (unsigned)count;
     set->outcome = ZKL_OUTCOME_OK;
     set->status = ZKL_OK;
     for (size_t i = 0; i < count; i++) {

@@ -12,14 +12,13 @@
 
 /** Embed it. The caller fills the fields up to `fired`. */
 typedef struct zkl_watch_set {
-    zkl_request_sender *sender; /* of the request */
-    void *arg;
+    zkl_request_sender *sender; /* of the request; has the `arg` of the two */
     /* All replies are in: OK, all are armed; NO_NODE, one is gone already; else a failure. */
     void (*armed)(void *arg, zkl_outcome outcome, int status);
     /* The first of them since they were armed. */
     void (*fired)(void *arg, zkl_watch_event event);
     struct watched_nodes *present; /* NULL: none */
-    size_t awaited;                /* replies */
+    unsigned awaited;              /* replies */
     bool waits;                    /* all are armed, and none has fired */
     zkl_outcome outcome;
     int status;

@@ -36,18 +36,16 @@ static bool is_new(const zkl_request_runner *runner) {
     const void *who =
         runner->sender.options.group != NULL ? (const void *)runner->sender.options.group : runner;
     for (size_t i = 0; i < PAUSING_MAX; i++) {
-        if (retries.seen[i].who == who &&
-            retries.seen[i].until_ms == runner->back_off.deadline_ms) {
+        if (retries.seen[i].who == who && retries.seen[i].until_ms == runner->pause_ends_ms) {
             return false;
         }
     }
-    retries.seen[retries.seen_next++ % PAUSING_MAX] =
-        (pausing){ who, runner->back_off.deadline_ms };
+    retries.seen[retries.seen_next++ % PAUSING_MAX] = (pausing){ who, runner->pause_ends_ms };
     return true;
 }
 
 static void note(const zkl_request_runner *runner, int64_t began_ms) {
-    int64_t pause_ms = runner->back_off.deadline_ms - began_ms;
+    int64_t pause_ms = runner->pause_ends_ms - began_ms;
     int64_t *last_ms = &retries.last_ms[runner->back_offs % LENGTHS];
     if (*last_ms != 0) {
         retries.pauses++;
@@ -59,7 +57,7 @@ static void note(const zkl_request_runner *runner, int64_t began_ms) {
 void retries_look(unsigned number, const zkl_client *client, const zkl_process *process) {
     for (const zkl_client_session *its = client->sessions; its != NULL; its = its->next) {
         for (const zkl_request_runner *one = its->session.runners; one != NULL; one = one->next) {
-            if (one->back_off.timers != NULL && is_new(one)) {
+            if (one->pause_ends_ms != INT64_MAX && is_new(one)) {
                 note(one, retries.looked_ms[number]);
             }
         }
