@@ -65,6 +65,15 @@ static void advance_leave(zkl_request *request, const zkl_step *step) {
     }
 }
 
+void zkl_request_name_node(const zkl_request *request, char prefix[ZKL_NODE_NAME_SIZE]) {
+    zkl_node_name_prefix(prefix, request->session.guid, zkl_request_place(request).own.name);
+}
+
+static void ask_for_node(zkl_request *request, const zkl_step *step) {
+    zkl_request_name_node(request, step->actions->prefix);
+    zkl_request_ask(request, step, ZKL_ACTION_CREATE, step->actions->prefix);
+}
+
 /* The create and the list travel together: requests of a session are answered
  * in their order, so the list contains the node. After a lost reply the same
  * pair resolves it: the create is the committed write that must come before
@@ -81,12 +90,12 @@ static void advance_join(zkl_request *request, const zkl_step *step) {
     } else if (request->own.state == ZKL_OWN_NODE_OURS || zkl_request_must_look_first(request)) {
         zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
     } else if (!request->options.is_member) {
-        zkl_request_ask(request, step, ZKL_ACTION_CREATE, request->session.prefix);
+        ask_for_node(request, step);
         zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
     } else if (request->own.state == ZKL_OWN_NODE_UNSURE) {
         look_for_lost_node(request, step);
     } else {
-        zkl_request_ask(request, step, ZKL_ACTION_CREATE, request->session.prefix);
+        ask_for_node(request, step);
     }
 }
 
@@ -262,8 +271,6 @@ static void on_disconnected(zkl_request *request, const zkl_step *step) {
 static void on_unprotected(zkl_request *request, const zkl_step *step) {
     (void)step;
     request->session.guid[ZKL_GUID_VERSION_AT] = ZKL_GUID_VERSION_RANDOM;
-    zkl_node_name_prefix(request->session.prefix, request->session.guid,
-                         zkl_request_place(request).own.name);
 }
 
 /* It may have been changed rather than deleted: arming the watch again tells. */
@@ -316,13 +323,11 @@ static void on_hold_limit(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* What is made in this session. */
-static void name_nodes(zkl_request *request) {
+/* In the names of what is made in this session. */
+static void mark_guid(zkl_request *request) {
     if (request->options.lent) {
         zkl_node_name_mark_lent(request->session.guid);
     }
-    zkl_node_name_prefix(request->session.prefix, request->session.guid,
-                         zkl_request_place(request).own.name);
 }
 
 /* With the session all its nodes and watches are gone, and nothing is left to spare. */
@@ -343,7 +348,7 @@ static void forget_session(zkl_request *request, const char *guid) {
     request->session.settled = false;
     if (guid != NULL) {
         memcpy(request->session.guid, guid, ZKL_GUID_SIZE);
-        name_nodes(request);
+        mark_guid(request);
     }
 }
 
@@ -443,7 +448,7 @@ static reaction *const reactions[] = {
 void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
                        const zkl_request_session *session) {
     *request = (zkl_request){ .options = *options, .session = *session };
-    name_nodes(request);
+    mark_guid(request);
 }
 
 _Static_assert(ZKL_EVENT_WATCH_FIRED == ZKL_EVENT_BACKED_OFF + 1, "an operation after BACK_OFF");

@@ -26,5 +26,8 @@ void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
 /** What a wait ends with if it ends now. */
 int zkl_request_verdict_at_deadline(const zkl_request *request);
 
+/** Writes what the node that it asks for is to be named by. */
+void zkl_request_name_node(const zkl_request *request, char prefix[ZKL_NODE_NAME_SIZE]);
+
 /** Takes one event and replaces what is in `actions` by what is now to be done, in order. */
 void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions);

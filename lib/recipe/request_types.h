@@ -146,6 +146,7 @@ typedef struct zkl_action {
 typedef struct zkl_actions {
     size_t count;
     zkl_action list[ZKL_ACTIONS_MAX];
+    char prefix[ZKL_NODE_NAME_SIZE]; /* the node of a CREATE */
     bool overflowed; /* there were more, which no request asks for: the recipe is broken */
 } zkl_actions;
 
@@ -176,8 +177,7 @@ typedef struct zkl_actions {
     FIELD(of, FLAG, connected)                                                                     \
     FIELD(of, FLAG, lease_runs) /* for long enough for a grant */                                  \
     FIELD(of, FLAG, settled)    /* a committed write went through after the lost create */         \
-    FIELD(of, GUID, guid)       /* a fresh UUID for each session */                                \
-    FIELD(of, NAME, prefix)     /* what our nodes in it are named by */
+    FIELD(of, GUID, guid)       /* a fresh UUID for each session, by which our nodes are named */
 
 #define ZKL_OWN_NODE_LIST(OWN_NODE)                                                                \
     OWN_NODE(NONE)                                                                                 \

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recipe/request.h"
+
 struct zkl_create_group {
     size_t size;
     size_t references; /* members, the maker, and the reply that is awaited */
@@ -113,7 +115,9 @@ static zkl_outcome send(zkl_create_group *group, zkl_sender *sender) {
     zkl_request_write_data(group->members[0], data);
     for (size_t i = 0; i < group->size; i++) {
         const zkl_request_sender *member = group->members[i];
-        zkl_request_node_path(member, member->request->session.prefix, paths[i]);
+        char prefix[ZKL_NODE_NAME_SIZE];
+        zkl_request_name_node(member->request, prefix);
+        zkl_request_node_path(member, prefix, paths[i]);
         creates[i] = (zkl_multi_operation){ .kind = ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
                                             .path = paths[i],
                                             .data = data,

@@ -123,7 +123,7 @@ TEST(changed_action_is_found) {
 }
 
 #define SET_LINES                                                                                  \
-    "zklock-record version=5 library=0 process=1 label= opened=o opened_ms=0 dropped=0\n"          \
+    "zklock-record version=6 library=0 process=1 label= opened=o opened_ms=0 dropped=0\n"          \
     "1 5 set=3 STEP size=2 granted=1 under_way=2 MEMBER_FAILED status=ZKL_NODE_DELETED -> WAKE\n"  \
     "2 5 set=3 STEP size=2 stage=FAILED granted=1 under_way=2 failure=ZKL_NODE_DELETED "           \
     "MEMBER_ENDED -> nothing\nend records=2\n"
@@ -182,7 +182,7 @@ TEST(changed_state_is_found) {
     const char *text = conversation();
     DIFFERS(replaced(text, "path=/locks/stock session.connected",
                      "path=/locks/stock options.mode=READ session.connected"),
-            "a request that starts has session.prefix=");
+            "START: the record has -> CREATE node=");
     DIFFERS(replaced(text, "path=/locks/stock session", "path=/locks/stock stage=LEAVING session"),
             "START: the record has stage=LEAVING, but a request that starts has stage=JOINING");
     DIFFERS(replaced(text, " stage=HELD", " stage=KEPT"),
@@ -213,7 +213,7 @@ TEST(record_after_the_end_is_found) {
 }
 
 TEST(event_of_a_request_without_a_state_is_skipped_only_where_records_were_dropped) {
-    const char *text = "zklock-record version=5 library=0 process=1 label= opened=o opened_ms=0 "
+    const char *text = "zklock-record version=6 library=0 process=1 label= opened=o opened_ms=0 "
                        "dropped=%d\n%d 5 request=7 CONNECTED -> nothing\nend records=1\n";
     char record[512];
     snprintf(record, sizeof(record), text, 0, 1);

@@ -44,11 +44,11 @@ TEST(record_of_one_acquire_reads_as_documented) {
     bench_acquire_and_release(&bench);
     const char *text = bench_text(&bench);
     const char *first = strchr(text, '\n') + 1;
-    EXPECT(strncmp(text, "zklock-record version=5 library=", 32) == 0);
+    EXPECT(strncmp(text, "zklock-record version=6 library=", 32) == 0);
     EXPECT(strstr(text, " label=a%20test%2C%20100%25%20good opened=2") != NULL);
     EXPECT_TEXT(first, "1 0 session=1 CONNECTED id=0x1f timeout_ms=10000\n"
                        "2 1 request=1 STATE session=1 path=/locks/stock session.connected "
-                       "session.guid=" BENCH_GUID " session.prefix=_c_" BENCH_GUID "-lock-\n"
+                       "session.guid=" BENCH_GUID "\n"
                        "3 1 request=1 START -> CREATE node=_c_" BENCH_GUID "-lock- LIST\n"
                        "4 2 request=1 CREATED node=" BENCH_NODE " zxid=4294967338 -> nothing\n"
                        "5 3 request=1 LISTED fresh children=" BENCH_NODE " -> GRANT\n"
@@ -105,7 +105,8 @@ static void add_random(unit_random *random, long_list *list, const zkl_request *
     int32_t sequence = (int32_t)unit_random_below(random, 24);
     name_other_guid(guid, unit_random_below(random, 1000));
     if (unit_random_below(random, 12) == 0) { /* a copy of our name, or our own second node */
-        snprintf(name, sizeof(name), "%s%010d", request->session.prefix, (int)sequence);
+        zkl_request_name_node(request, name);
+        snprintf(name + strlen(name), sizeof(name) - strlen(name), "%010d", (int)sequence);
     } else {
         name_other(name, letters[unit_random_below(random, sizeof(letters) - 1)], guid, sequence);
     }
@@ -125,7 +126,7 @@ static void begin_random(unit_random *random, zkl_request *request, long_list *l
         return; /* a try looks first */
     }
     char own[NAME_SIZE];
-    snprintf(own, sizeof(own), "%s%010u", request->session.prefix, unit_random_below(random, 24));
+    snprintf(own, sizeof(own), "%s%010u", actions.prefix, unit_random_below(random, 24));
     zkl_event created = { .kind = ZKL_EVENT_CREATED, .node = own, .zxid = 5 };
     if (unit_random_below(random, 4) == 0) { /* a lost reply comes before: it looks for a twin */
         zkl_event lost = { .kind = ZKL_EVENT_CREATED, .outcome = ZKL_OUTCOME_UNKNOWN };
