@@ -72,6 +72,7 @@ struct zkl_client {
     char *identity;
     zkl_client_options
         options; /* its pointers are good while it is being opened, those to ACLs always */
+    zkl_lock_options usual;   /* of handles that were given none: with those ACLs */
     uint64_t last_lock_id;    /* of handles */
     size_t watched_bytes_max; /* of each session; less than usual in some tests */
     zkl_credentials credentials;

@@ -70,6 +70,9 @@ static int copy_strings(zkl_client *client, const char *hosts, size_t servers_le
                                       (long)client->open.process, ZKL_LABEL_MAX, label);
     client->options.node_acl = zkl_pool_copy_text(pool, client->options.node_acl);
     client->options.parent_acl = zkl_pool_copy_text(pool, client->options.parent_acl);
+    client->usual = (zkl_lock_options)ZKL_LOCK_OPTIONS_INIT;
+    client->usual.node_acl = client->options.node_acl;
+    client->usual.parent_acl = client->options.parent_acl;
     client->servers = strndup(hosts, servers_length);
     ZKL_TRY(zkl_made(client->servers));
     zkl_secure_options_copy(&client->options, pool);

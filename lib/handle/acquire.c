@@ -29,7 +29,7 @@ static int check_idle(const zkl_lock *lock) {
 }
 
 static bool is_acquired_again(const zkl_lock *lock, zkl_lock_owner owner) {
-    return zkl_lock_is_granted(lock) && lock->options.reentrant != 0 &&
+    return zkl_lock_is_granted(lock) && lock->options->reentrant != 0 &&
            !zkl_lock_is_of_other(lock, owner) && !lock->client->closed;
 }
 

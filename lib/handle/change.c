@@ -87,7 +87,7 @@ static void on_upgrade_news(void *arg, zkl_request_news news, int status) {
     lock_change *change = &lock->change;
     if (news == ZKL_REQUEST_DECIDED) {
         if (status == ZKL_OK) {
-            zkl_request_runner_hold_from_now(change->upgrade, lock->options.max_hold_ms);
+            zkl_request_runner_hold_from_now(change->upgrade, lock->options->max_hold_ms);
         }
         decide(lock, status);
     } else if (news == ZKL_REQUEST_LOST) {

@@ -86,9 +86,9 @@ struct zkl_lock {
     zkl_handle open; /* first */
     zkl_client *client;
     uint64_t id;
-    zkl_lock_options options; /* its strings are copies */
-    zkl_shared_pool *texts;   /* those, and the names and paths of the resources */
-    bool is_set;              /* opened with a mode for each of its resources */
+    const zkl_lock_options *options; /* the client's, or a copy with its strings in `texts` */
+    zkl_shared_pool *texts;          /* and the names and paths of the resources */
+    bool is_set;                     /* opened with a mode for each of its resources */
     zkl_class_metrics *metrics;
 
     /* IDLE; ACQUIRING: a call waits for the verdict; HELD; LOST: the grant, or one resource of a
@@ -98,7 +98,7 @@ struct zkl_lock {
     lock_attempt attempt;
     lock_grant grant;
     lock_change change;
-    zkl_lock_events events;
+    zkl_lock_events *events; /* NULL: there is no state callback */
     zkl_lock_callbacks calls;
     pthread_cond_t changed;         /* a call is over, or a callback */
     zkl_lock_call *pending;         /* waits for the verdict, or the end of the release */

@@ -34,7 +34,7 @@ static void decide(zkl_lock *lock, int verdict) {
 /* Their time as holders begins with the grant of the last. */
 static void grant_all(zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
-        zkl_request_runner_hold_from_now(lock->members[i].runner, lock->options.max_hold_ms);
+        zkl_request_runner_hold_from_now(lock->members[i].runner, lock->options->max_hold_ms);
     }
     decide(lock, ZKL_OK);
 }
@@ -76,7 +76,7 @@ static void tell_wishes(const lock_member *member) {
     if (member->runner->holder_watch.is_revoke_requested) {
         tell(member, ZKL_STATE_REVOKE_REQUESTED);
     }
-    if (member->runner->holder_watch.is_contended && member->lock->options.tell_contended != 0) {
+    if (member->runner->holder_watch.is_contended && member->lock->options->tell_contended != 0) {
         tell(member, ZKL_STATE_CONTENDED);
     }
 }
@@ -97,7 +97,7 @@ static void lose(zkl_lock *lock, const lock_member *member, int status) {
     lock->grant.lost_reason = status;
     zkl_lock_end_calls(lock, ZKL_LOST);
     event.reason = status;
-    zkl_lock_events_tell(&event, &lock->events.for_loss);
+    zkl_lock_events_tell(&event, lock->events != NULL ? &lock->events->for_loss : NULL);
 }
 
 /* ---- What the requests tell --------------------------------------------------------------- */
@@ -193,7 +193,7 @@ static size_t watched_bytes(const zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         const lock_member *member = &lock->members[i];
         bytes += zkl_request_runner_watched_bytes(member->path, member->permits,
-                                                  lock->options.tell_contended != 0);
+                                                  lock->options->tell_contended != 0);
     }
     return bytes;
 }
@@ -205,16 +205,16 @@ int zkl_lock_start_request(const lock_member *member, zkl_session *session,
         options->request->lent; /* it changes hands without a write, so it names nobody */
     options->resource = member->resource;
     options->parent_path = member->path;
-    options->tells_contended = lock->options.tell_contended != 0 || is_lent;
-    options->revocable = lock->options.revocable != 0;
+    options->tells_contended = lock->options->tell_contended != 0 || is_lent;
+    options->revocable = lock->options->revocable != 0;
     options->owner_id = is_lent ? 0 : lock->id;
     options->thread = is_lent ? 0 : lock->grant.owner.thread;
     options->process = lock->open.process;
-    options->owner_name = is_lent ? NULL : lock->options.owner;
+    options->owner_name = is_lent ? NULL : lock->options->owner;
     options->texts = lock->texts;
-    options->note = lock->options.note;
-    options->node_acl = lock->options.node_acl;
-    options->parent_acl = lock->options.parent_acl;
+    options->note = lock->options->note;
+    options->node_acl = lock->options->node_acl;
+    options->parent_acl = lock->options->parent_acl;
     options->metrics = lock->metrics;
     return zkl_request_runner_start(session, options, runner);
 }
@@ -225,9 +225,9 @@ static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms)
     const zkl_request_options request = {
         .mode = member->mode,
         .permits = member->permits,
-        .max_waiting = (unsigned)lock->options.max_waiting,
+        .max_waiting = (unsigned)lock->options->max_waiting,
         .only_try = timeout_ms == 0,
-        .fail_on_session_expiry = has_several(lock) || lock->options.fail_on_session_expiry != 0
+        .fail_on_session_expiry = has_several(lock) || lock->options->fail_on_session_expiry != 0
     };
     zkl_run_options options = {
         .request = &request,
@@ -390,7 +390,7 @@ int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms) {
         *attempt->timer = (zkl_timer){ .fire = on_timer, .arg = lock };
     }
     attempt->set = zkl_set_begin((unsigned)lock->count, timeout_ms == 0,
-                                 lock->options.fail_on_session_expiry != 0);
+                                 lock->options->fail_on_session_expiry != 0);
     attempt->recorded = 0;
     if (lock->borrower != NULL) {
         lock->borrower->number = 0;
@@ -418,9 +418,9 @@ void zkl_lock_client_closes(void *arg) {
 
 /* And what has come before it. */
 static void tell_grant(zkl_lock *lock) {
-    if (lock->options.tell_granted != 0) {
+    if (lock->options->tell_granted != 0) {
         zkl_lock_event event = make_event(lock, ZKL_STATE_HELD, NULL);
-        zkl_lock_events_tell(&event, &lock->events.for_grant);
+        zkl_lock_events_tell(&event, &lock->events->for_grant);
     }
     if (!lock->members[0].runner->session->connected) {
         tell(&lock->members[0], ZKL_STATE_SUSPECT);

@@ -86,8 +86,11 @@ static int read_members(const zkl_lock_member *given, size_t count,
 
 static void free_lock(zkl_lock *lock) {
     zkl_condition_end(&lock->changed);
-    free(lock->events.for_grant);
-    free(lock->events.for_loss);
+    if (lock->events != NULL) {
+        free(lock->events->for_grant);
+        free(lock->events->for_loss);
+        free(lock->events);
+    }
     free(lock->attempt.why);
     zkl_shared_pool_drop(lock->texts);
     free(lock);
@@ -117,29 +120,50 @@ static int check_duplicates(const zkl_lock *lock) {
     return ZKL_OK;
 }
 
-static const char *either(const char *text, const char *otherwise) {
-    return text != NULL ? text : otherwise;
-}
-
-static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_options *options) {
-    const zkl_client_options *defaults = &lock->client->options;
-    zkl_lock_options *own = &lock->options;
+/* Most handles have none but the client's. A copy that lacks memory is noted by the pool. */
+static const zkl_lock_options *keep_options(zkl_lock *lock, const zkl_lock_options *options) {
+    const zkl_lock_options *usual = &lock->client->usual;
+    if (options == NULL) {
+        return usual;
+    }
     zkl_pool *texts = &lock->texts->pool;
-    *own = *options;
+    zkl_lock_options *own = zkl_pool_copy(texts, options, sizeof(*options));
+    if (own == NULL) {
+        return usual;
+    }
     own->resource_class = NULL;
     own->owner = zkl_pool_copy_text(texts, options->owner);
     own->note = zkl_pool_copy_text(texts, options->note);
-    own->node_acl = zkl_pool_copy_text(texts, either(options->node_acl, defaults->node_acl));
-    own->parent_acl = zkl_pool_copy_text(texts, either(options->parent_acl, defaults->parent_acl));
+    own->node_acl =
+        options->node_acl != NULL ? zkl_pool_copy_text(texts, options->node_acl) : usual->node_acl;
+    own->parent_acl = options->parent_acl != NULL ? zkl_pool_copy_text(texts, options->parent_acl)
+                                                  : usual->parent_acl;
+    return own;
+}
+
+static int make_events(zkl_lock *lock) {
+    if (lock->options->state_callback == NULL) {
+        return ZKL_OK;
+    }
+    lock->events = calloc(1, sizeof(*lock->events));
+    ZKL_TRY(zkl_made(lock->events));
+    zkl_lock_callbacks_begin(&lock->events->owed, lock->client, &lock->changed);
+    return ZKL_OK;
+}
+
+static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_options *options) {
+    zkl_pool *texts = &lock->texts->pool;
+    lock->options = keep_options(lock, options);
     for (size_t i = 0; i < lock->count; i++) {
         fill_member(lock, &lock->members[i], &members[i]);
     }
     if (lock->count > 1) {
         lock->attempt.timer = zkl_pool_take(texts, sizeof(*lock->attempt.timer));
-    } else if (wants_lending(options)) {
+    } else if (wants_lending(lock->options)) {
         lock->borrower = zkl_pool_take(texts, sizeof(*lock->borrower));
     }
     ZKL_TRY(zkl_pool_status(texts));
+    ZKL_TRY(make_events(lock));
     return check_duplicates(lock);
 }
 
@@ -150,7 +174,7 @@ static int attach(zkl_lock *lock, const char *resource_class) {
     if (client->closed) {
         return ZKL_CLOSED;
     }
-    if (lock->options.state_callback != NULL) {
+    if (lock->options->state_callback != NULL) {
         ZKL_TRY(zkl_client_need_callbacks(client));
     }
     ZKL_TRY(lock->borrower != NULL ? zkl_lender_find(lock) : ZKL_OK);
@@ -169,7 +193,6 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
     ZKL_TRY(zkl_made(lock));
     zkl_condition_begin(&lock->changed);
     zkl_lock_callbacks_begin(&lock->calls, client, &lock->changed);
-    zkl_lock_callbacks_begin(&lock->events.owed, client, &lock->changed);
     lock->client = client;
     lock->count = count;
     lock->is_set = is_set;
@@ -179,7 +202,7 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
         status = fill(lock, members, options);
     }
     if (status == ZKL_OK) {
-        status = attach(lock, options->resource_class);
+        status = attach(lock, options != NULL ? options->resource_class : NULL);
     }
     if (status != ZKL_OK) {
         free_lock(lock);
@@ -212,7 +235,7 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
     }
     member.resource = resource;
     member.permits = options.permits;
-    return make_lock(client, &member, 1, false, &options, result);
+    return make_lock(client, &member, 1, false, given != NULL ? &options : NULL, result);
 }
 
 int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, size_t count,
@@ -229,7 +252,7 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, 
         return zkl_refuse("option", "local_hand_offs or retain_ms", "is not for a set");
     }
     ZKL_TRY(read_members(given_members, count, members));
-    return make_lock(client, members, count, true, &options, result);
+    return make_lock(client, members, count, true, given != NULL ? &options : NULL, result);
 }
 
 /* ---- Closing ------------------------------------------------------------------------------ */
@@ -246,7 +269,9 @@ void zkl_lock_close(zkl_lock *lock) {
     zkl_lock_call_off(lock);
     zkl_lock_callbacks_close(&lock->calls);
     zkl_lock_give_up(lock);
-    zkl_lock_callbacks_close(&lock->events.owed);
+    if (lock->events != NULL) {
+        zkl_lock_callbacks_close(&lock->events->owed);
+    }
     DL_DELETE(client->close_listeners, &lock->close_listener);
     zkl_lender_leave(lock);
     zkl_shared_pool_drop(lock->texts); /* its requests may keep them */

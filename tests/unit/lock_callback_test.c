@@ -198,17 +198,23 @@ TEST(loss_is_told_though_memory_is_short) {
     ear_close_desk(desk, &ear);
 }
 
+/* It was opened with options, so they are its own. */
+static void set_tell_granted(const lock_desk *desk, bool tell_granted) {
+    zkl_lock_options *own = (zkl_lock_options *)desk->lock->options;
+    own->tell_granted = tell_granted ? 1 : 0;
+}
+
 /* A try without a connection: it ends at once where memory suffices. */
 static int try_with_failing_allocation(int number, bool tell_granted) {
     news_ear ear;
     ear_begin(&ear);
     zkl_lock_options options = ear_options(&ear);
     lock_desk *desk = desk_open_offline(&options);
-    desk->lock->options.tell_granted = tell_granted ? 1 : 0;
+    set_tell_granted(desk, tell_granted);
     atomic_store(&failing_allocation, number);
     int status = zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL);
     atomic_store(&failing_allocation, 0);
-    desk->lock->options.tell_granted = 0;
+    set_tell_granted(desk, false);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
     DESK_HEARD(desk, "");
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
