@@ -48,6 +48,7 @@ static void open_all(struct cast *cast, int32_t hand_offs, int64_t retain_ms) {
 
 static void cast_begin(struct cast *cast, const char *stem, int32_t hand_offs, int64_t retain_ms) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    cast->other = (struct waiter){ .grant = ZKL_GRANT_INIT };
     scene_begin(&cast->scene, stem);
     raw_make(cast->scene.raw, "/locks");
     raw_make(cast->scene.raw, cast->scene.path);
