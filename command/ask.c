@@ -9,6 +9,7 @@ int ask(const settings *all, const char *about, int (*question)(zkl_client *clie
     zkl_client *client = NULL;
     options.recorded_events = 0;
     options.label = "zklock";
+    options.container_parents = 1; /* what doctor makes goes by itself */
     int status = settings_open_client(all, &options, &client);
     if (status != ZKL_OK) {
         return exit_status_of(status);

@@ -4,14 +4,17 @@
 #include <zklock/zklock.h>
 
 #include "act.h"
+#include "doctor.h"
 #include "exit_status.h"
 #include "run.h"
 #include "say.h"
 #include "show.h"
+#include "top.h"
 
 static const subcommand *const subcommands[] = {
-    &run_subcommand,       &once_subcommand,   &ls_subcommand,    &status_subcommand,
-    &deadlocks_subcommand, &revoke_subcommand, &break_subcommand,
+    &run_subcommand,       &once_subcommand,  &ls_subcommand,
+    &status_subcommand,    &top_subcommand,   &revoke_subcommand,
+    &deadlocks_subcommand, &break_subcommand, &doctor_subcommand,
 };
 
 enum { SUBCOMMAND_COUNT = sizeof(subcommands) / sizeof(subcommands[0]) };

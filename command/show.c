@@ -1,7 +1,6 @@
 #include "show.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "ask.h"
 #include "duration.h"
 #include "exit_status.h"
+#include "json_text.h"
 #include "queue_text.h"
 #include "say.h"
 
@@ -32,41 +32,6 @@ static int take(void *arg, int option, const char *value) {
 
 /* ---- How it is printed ----------------------------------------------------------------------- */
 
-/* Others' text may be no UTF-8, which JSON cannot have: its bytes are taken for Latin-1 then. */
-static json_t *text_value(const char *text) {
-    json_t *value = json_string(text);
-    if (value != NULL) {
-        return value;
-    }
-    size_t used = 0;
-    char *converted = calloc(2, strlen(text) + 1);
-    for (const char *at = text; converted != NULL && *at != '\0'; at++) {
-        unsigned char byte = (unsigned char)*at;
-        if (byte >= 0x80) {
-            converted[used++] = (char)(0xc0U | byte >> 6U);
-            byte = 0x80U | (byte & 0x3fU);
-        }
-        converted[used++] = (char)byte;
-    }
-    value = json_string(converted != NULL ? converted : "");
-    free(converted);
-    return value;
-}
-
-static json_t *session_value(int64_t session_id) {
-    char text[24];
-    snprintf(text, sizeof(text), "0x%" PRIx64, (uint64_t)session_id);
-    return json_string(text);
-}
-
-/* Takes the value. */
-static int print_json(json_t *value) {
-    int failed = json_dumpf(value, stdout, JSON_INDENT(2));
-    json_decref(value);
-    putchar('\n');
-    return failed == 0 ? ZKL_OK : ZKL_NO_MEMORY;
-}
-
 /* Colour is for terminals whose users have not said no (NO_COLOR). */
 static bool has_colour(void) {
     const char *no = getenv("NO_COLOR");
@@ -87,7 +52,7 @@ static json_t *resources_value(const zkl_resource_list *list) {
     json_t *all = json_array();
     for (size_t i = 0; i < list->count; i++) {
         json_t *one = json_object();
-        json_object_set_new(one, "resource", text_value(list->resources[i]->name));
+        json_object_set_new(one, "resource", json_of_text(list->resources[i]->name));
         json_object_set_new(one, "contenders",
                             json_integer((json_int_t)list->resources[i]->contenders));
         json_array_append_new(all, one);
@@ -100,7 +65,7 @@ static int list_resources(zkl_client *client, void *arg) {
     zkl_resource_list *list = NULL;
     int status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
     if (status == ZKL_OK && self->json) {
-        status = print_json(resources_value(list));
+        status = json_print(resources_value(list));
     } else if (status == ZKL_OK) {
         for (size_t i = 0; i < list->count; i++) {
             printf("%6zu  %s\n", list->resources[i]->contenders, list->resources[i]->name);
@@ -122,19 +87,19 @@ static int run_ls(const subcommand *of, const settings *all, int argc, char **ar
 
 static json_t *contender_value(const zkl_contender *one) {
     json_t *value = json_object();
-    json_object_set_new(value, "node", text_value(one->node));
+    json_object_set_new(value, "node", json_of_text(one->node));
     json_object_set_new(value, "kind", json_string(zkl_queue_kind_name((int)one->kind)));
     json_object_set_new(value, "permits", json_integer((json_int_t)one->permits));
     json_object_set_new(value, "sequence", json_integer((json_int_t)one->sequence));
     json_object_set_new(value, "holds", json_boolean(one->holds));
-    json_object_set_new(value, "waits_for", text_value(one->waits_for));
-    json_object_set_new(value, "host", text_value(one->identity.host));
-    json_object_set_new(value, "process_id", text_value(one->identity.process_id));
-    json_object_set_new(value, "label", text_value(one->identity.label));
-    json_object_set_new(value, "owner", text_value(one->identity.owner));
-    json_object_set_new(value, "data", text_value(one->identity.data));
+    json_object_set_new(value, "waits_for", json_of_text(one->waits_for));
+    json_object_set_new(value, "host", json_of_text(one->identity.host));
+    json_object_set_new(value, "process_id", json_of_text(one->identity.process_id));
+    json_object_set_new(value, "label", json_of_text(one->identity.label));
+    json_object_set_new(value, "owner", json_of_text(one->identity.owner));
+    json_object_set_new(value, "data", json_of_text(one->identity.data));
     json_object_set_new(value, "age_ms", json_integer((json_int_t)one->age_ms));
-    json_object_set_new(value, "session", session_value(one->session_id));
+    json_object_set_new(value, "session", json_of_session(one->session_id));
     json_object_set_new(value, "token", json_integer((json_int_t)one->token));
     json_object_set_new(value, "revoke_requested", json_boolean(one->revoke_requested));
     return value;
@@ -146,7 +111,7 @@ static json_t *queue_value(const char *resource, const zkl_queue *queue) {
     for (size_t i = 0; i < queue->count; i++) {
         json_array_append_new(contenders, contender_value(queue->contenders[i]));
     }
-    json_object_set_new(value, "resource", text_value(resource));
+    json_object_set_new(value, "resource", json_of_text(resource));
     json_object_set_new(value, "contenders", contenders);
     return value;
 }
@@ -186,7 +151,7 @@ static int show_status(zkl_client *client, void *arg) {
     zkl_queue *queue = NULL;
     int status = zkl_queue_describe(client, self->resource, ASK_TIMEOUT_MS, &queue);
     if (status == ZKL_OK && self->json) {
-        status = print_json(queue_value(self->resource, queue));
+        status = json_print(queue_value(self->resource, queue));
     } else if (status == ZKL_OK) {
         print_queue(self->resource, queue);
     }
@@ -210,14 +175,14 @@ static json_t *deadlock_value(const zkl_deadlock *circle) {
     for (size_t i = 0; i < circle->length; i++) {
         const zkl_deadlock_wait *wait = circle->waits[i];
         json_t *value = json_object();
-        json_object_set_new(value, "resource", text_value(wait->resource));
-        json_object_set_new(value, "node", text_value(wait->node));
-        json_object_set_new(value, "behind", text_value(wait->behind));
-        json_object_set_new(value, "session", session_value(wait->session_id));
-        json_object_set_new(value, "host", text_value(wait->identity.host));
-        json_object_set_new(value, "process_id", text_value(wait->identity.process_id));
-        json_object_set_new(value, "label", text_value(wait->identity.label));
-        json_object_set_new(value, "owner", text_value(wait->identity.owner));
+        json_object_set_new(value, "resource", json_of_text(wait->resource));
+        json_object_set_new(value, "node", json_of_text(wait->node));
+        json_object_set_new(value, "behind", json_of_text(wait->behind));
+        json_object_set_new(value, "session", json_of_session(wait->session_id));
+        json_object_set_new(value, "host", json_of_text(wait->identity.host));
+        json_object_set_new(value, "process_id", json_of_text(wait->identity.process_id));
+        json_object_set_new(value, "label", json_of_text(wait->identity.label));
+        json_object_set_new(value, "owner", json_of_text(wait->identity.owner));
         json_array_append_new(waits, value);
     }
     return waits;
@@ -231,7 +196,7 @@ static int print_deadlocks_json(const zkl_deadlocks *found) {
     }
     json_object_set_new(value, "deadlocks", circles);
     json_object_set_new(value, "are_more", json_boolean(found->are_more));
-    return print_json(value);
+    return json_print(value);
 }
 
 static void print_deadlock(size_t number, const zkl_deadlock *circle) {

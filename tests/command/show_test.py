@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """zklock ls, status, deadlocks, revoke, break; help and version."""
 
+import fcntl
 import json
 import os
 import pty
 import re
+import signal
+import struct
 import subprocess
+import termios
 import unittest
 
-from command import PATIENCE_S, ZKLOCK, CommandTest
+from command import HOSTS, PATIENCE_S, ZKLOCK, CommandTest
 
 MANUAL = os.path.join(os.path.dirname(__file__), "../../command/man")
 
@@ -60,6 +64,82 @@ class Shows(CommandTest):
         self.assertEqual(shown.stderr, b"")
 
 
+class Doctor(CommandTest):
+    def findings(self, status, *options):
+        return json.loads(self.run_it(status, "doctor", "--json", *options)[0])
+
+    def test_finds_three_servers_well(self):
+        self.run_it(0, "run", self.resource, "true")
+        findings = self.findings(0)
+        levels = {one["about"]: one["level"] for one in findings}
+        self.assertEqual(levels["protection"], "ok")
+        self.assertEqual(levels["permissions"], "warning")  # the root is open
+        self.assertEqual(levels["clock"], "ok")
+        texts = [one["text"] for one in findings if one["about"] in HOSTS.split(",")]
+        self.assertEqual(sorted(text for text in texts if text in ("leader", "follower")),
+                         ["follower", "follower", "leader"])
+        self.assertEqual(self.run_it(0, "doctor")[0].count("\n"), len(findings))
+
+    def test_finds_a_server_that_is_not_there(self):
+        findings = self.findings(1, "--hosts", HOSTS + ",127.0.0.1:1")
+        self.assertIn({"level": "bad", "about": "127.0.0.1:1", "text": "does not answer: Connection refused"}, findings)
+
+    def test_finds_a_root_that_is_not_there_and_makes_none(self):
+        for _ in range(2):
+            findings = self.findings(0, "--lock-root", f"/{self.resource}")
+            self.assertEqual([one["level"] for one in findings if one["about"] == f"/{self.resource}"], ["warning"])
+
+    def test_finds_a_session_timeout_that_servers_do_not_allow(self):
+        findings = self.findings(0, "--session-timeout", "30min")
+        self.assertTrue(any(one["about"] == "session" and one["level"] == "warning" for one in findings))
+
+
+class Top(CommandTest):
+    def test_looks_once_off_a_terminal(self):
+        self.start_holder()
+        self.assertRegex(self.run_it(0, "top")[0], rf"(?m)^ +1  .*  {self.resource}  held by \S+ pid \d+ \(sh\)$")
+
+    def test_on_a_terminal_until_q(self):
+        self.start_holder()
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(ZKLOCK, [ZKLOCK, "top", "--interval", "200ms"])
+        try:
+            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 50, 0, 0))
+            os.kill(pid, signal.SIGWINCH)
+            seen = ""
+            while seen.count(f"  {self.resource}  ") < 3:
+                seen += os.read(terminal, 65536).decode()
+            self.assertIn("\x1b[?1049h", seen)
+            os.write(terminal, b"q")
+            while "\x1b[?1049l" not in seen:
+                seen += os.read(terminal, 65536).decode()
+            widths = [len(re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", line)) for line in seen.split("\r\n")[-4:]]
+            self.assertLessEqual(max(widths), 50)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        finally:
+            os.close(terminal)
+
+
+class Completes(CommandTest):
+    def complete(self, *line):
+        """What bash would offer."""
+        script = ("source \"$0\"; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _zklock; "
+                  "printf '%s\\n' \"${COMPREPLY[@]}\"")
+        path = os.path.dirname(ZKLOCK) + ":" + os.environ["PATH"]
+        found = subprocess.run(["bash", "-c", script, f"{MANUAL}/../completions/zklock.bash", "zklock", *line], check=True,
+                               stdout=subprocess.PIPE, text=True, env={**os.environ, "PATH": path}, timeout=PATIENCE_S)
+        return found.stdout.split()
+
+    def test_in_bash(self):
+        self.start_holder()
+        self.assertEqual(self.complete("sta"), ["status"])
+        self.assertIn("--max-hold", self.complete("run", "--"))
+        self.assertIn("--lock-root", self.complete("ls", "--l"))
+        self.assertEqual(self.complete("status", self.resource[:9]), [self.resource])
+        self.assertEqual(self.complete("break", "--yes", self.resource, ""), [self.queue()[0]["node"]])
+
+
 class Acts(CommandTest):
     def test_a_break_says_whose_it_is_and_asks(self):
         process, _ = self.start_holder()
@@ -86,7 +166,7 @@ class Acts(CommandTest):
 
 class Helps(CommandTest):
     def test_on_one_screen_with_two_examples(self):
-        for name in "run", "once", "ls", "status", "deadlocks", "revoke", "break":
+        for name in "run", "once", "ls", "status", "top", "deadlocks", "revoke", "break", "doctor":
             with self.subTest(name):
                 out, _ = self.run_it(0, name, "--help")
                 self.assertLessEqual(len(out.splitlines()), 30)
@@ -98,7 +178,7 @@ class Helps(CommandTest):
 
     def test_as_the_manual_does(self):
         """Every option of --help, and every setting, is in the page of the manual."""
-        for name in "run", "once", "ls", "status", "deadlocks", "revoke", "break":
+        for name in "run", "once", "ls", "status", "top", "deadlocks", "revoke", "break", "doctor":
             with open(f"{MANUAL}/zklock-{name}.1", encoding="utf-8") as file:
                 page = file.read()
             for option in re.findall(r"--([a-z-]+) ", self.run_it(0, name, "--help")[0].split("Examples")[0]):

@@ -1,0 +1,260 @@
+#include "top.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+#include <zklock/administration.h>
+
+#include "ask.h"
+#include "duration.h"
+#include "exit_status.h"
+#include "queue_text.h"
+#include "say.h"
+
+enum {
+    INTERVAL_MIN_MS = 200,
+    ROWS_OFF_TERMINAL = 20,
+    ROWS_ABOVE = 2,     /* the header */
+    DESCRIBED_MAX = 40, /* a description reads each contender of a queue */
+    CONTENDERS_MAX = 200,
+    COLUMNS_MIN = 40,
+    LINE_SIZE = 2048
+};
+
+typedef struct top {
+    int64_t interval_ms;
+    bool on_terminal;
+    int rows;
+    int columns;
+    int signals; /* a signalfd */
+    int quit_by; /* the signal; 0: none */
+    struct termios found;
+} top;
+
+static top arguments = { .interval_ms = 2000 };
+
+static const option_description options[] = {
+    { 0, 'd', "interval", "TIME", "between two looks (default: 2s)" }, { 0, '\0', NULL, NULL, NULL }
+};
+
+static int take(void *arg, int option, const char *value) {
+    top *self = arg;
+    (void)option;
+    if (duration_read(value, &self->interval_ms) && self->interval_ms >= INTERVAL_MIN_MS) {
+        return EXIT_DONE;
+    }
+    return say_usage("--interval '%s': must be a time of at least %d ms", value, INTERVAL_MIN_MS);
+}
+
+/* ---- The terminal ---------------------------------------------------------------------------- */
+
+static void measure(top *self) {
+    struct winsize size = { 0 };
+    bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
+    self->rows = is_known ? size.ws_row : ROWS_OFF_TERMINAL;
+    self->columns = is_known && size.ws_col > COLUMNS_MIN ? size.ws_col : COLUMNS_MIN;
+}
+
+/* Before the client has threads, which would inherit that they are not blocked. */
+static bool take_signals(top *self) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGWINCH);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    self->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return self->signals >= 0;
+}
+
+/* Keys come one by one, and a signal is read in its turn: so the terminal is always given back. */
+static bool take_terminal(top *self) {
+    if (tcgetattr(STDIN_FILENO, &self->found) != 0) {
+        return false;
+    }
+    struct termios single = self->found;
+    single.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    tcsetattr(STDIN_FILENO, TCSANOW, &single);
+    fputs("\x1b[?1049h\x1b[?25l", stdout); /* another screen, without a cursor */
+    return true;
+}
+
+static void give_terminal_back(const top *self) {
+    fputs("\x1b[?25h\x1b[?1049l", stdout);
+    fflush(stdout);
+    tcsetattr(STDIN_FILENO, TCSANOW, &self->found);
+}
+
+/* Returns whether it goes on: q, or a signal, ends it. */
+static bool handle_input(top *self) {
+    struct signalfd_siginfo news;
+    char key = '\0';
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    while (read(self->signals, &news, sizeof(news)) == (ssize_t)sizeof(news)) {
+        if (news.ssi_signo != SIGWINCH) {
+            self->quit_by = (int)news.ssi_signo;
+            return false;
+        }
+        measure(self);
+    }
+    while (poll(&input, 1, 0) == 1) {
+        if (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Until the next look; a key or a signal comes earlier. */
+static bool wait_for_input(top *self) {
+    struct pollfd files[] = { { .fd = self->signals, .events = POLLIN },
+                              { .fd = STDIN_FILENO, .events = POLLIN } };
+    poll(files, 2, (int)self->interval_ms);
+    return handle_input(self);
+}
+
+/* ---- What is shown --------------------------------------------------------------------------- */
+
+static int compare(const void *one, const void *other) {
+    const zkl_resource *first = *(const zkl_resource *const *)one;
+    const zkl_resource *second = *(const zkl_resource *const *)other;
+    if (first->contenders != second->contenders) {
+        return first->contenders < second->contenders ? 1 : -1;
+    }
+    return strcmp(first->name, second->name);
+}
+
+/* Cut to the width of the screen, not in the middle of a character. */
+static void print_line(const top *self, const char *line) {
+    int column = 0;
+    const char *at = line;
+    while (*at != '\0' && (column < self->columns || (*at & 0xc0) == 0x80)) {
+        column += (*at & 0xc0) != 0x80 ? 1 : 0;
+        at++;
+    }
+    printf("%.*s%s\n", (int)(self->on_terminal ? at - line : (long)strlen(line)), line,
+           self->on_terminal ? "\x1b[K" : "");
+}
+
+static void describe(zkl_client *client, const zkl_resource *one, char text[LINE_SIZE]) {
+    zkl_queue *queue = NULL;
+    char who[QUEUE_TEXT_SIZE] = "";
+    char age[DURATION_TEXT_SIZE] = "";
+    if (one->contenders <= CONTENDERS_MAX &&
+        zkl_queue_describe(client, one->name, ASK_TIMEOUT_MS, &queue) == ZKL_OK &&
+        queue->count > 0) {
+        queue_text_who(who, queue->contenders[0]);
+        duration_write(age, queue->contenders[0]->age_ms > 0 ? queue->contenders[0]->age_ms : 0);
+    }
+    snprintf(text, LINE_SIZE, "%6zu  %-8s  %.600s  %s%.900s", one->contenders, age, one->name,
+             who[0] != '\0' ? "held by " : "", who);
+    zkl_queue_free(queue);
+}
+
+static void print_header(const top *self, const zkl_resource_list *list, size_t busy) {
+    char line[LINE_SIZE];
+    char now[32];
+    time_t seconds = time(NULL);
+    struct tm local;
+    localtime_r(&seconds, &local);
+    strftime(now, sizeof(now), "%H:%M:%S", &local);
+    snprintf(line, sizeof(line), "zklock top, %s: %zu resources, %zu in use%s", now, list->count,
+             busy, self->on_terminal ? "; q quits" : "");
+    if (self->on_terminal) {
+        fputs("\x1b[H", stdout);
+    }
+    print_line(self, line);
+    print_line(self, "queue   for       resource");
+}
+
+static int print_busiest(top *self, zkl_client *client, const zkl_resource_list *list) {
+    const zkl_resource **sorted = calloc(list->count + 1, sizeof(*sorted));
+    if (sorted == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    size_t busy = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->resources[i]->contenders > 0) {
+            sorted[busy++] = list->resources[i];
+        }
+    }
+    qsort(sorted, busy, sizeof(*sorted), compare);
+    print_header(self, list, busy);
+    for (size_t i = 0; i < busy && (int)i < self->rows - ROWS_ABOVE - 1 && i < DESCRIBED_MAX; i++) {
+        char line[LINE_SIZE];
+        describe(client, sorted[i], line);
+        print_line(self, line);
+    }
+    if (self->on_terminal) {
+        fputs("\x1b[J", stdout);
+    }
+    fflush(stdout);
+    free(sorted);
+    return ZKL_OK;
+}
+
+static int look(top *self, zkl_client *client) {
+    zkl_resource_list *list = NULL;
+    int status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
+    if (status == ZKL_OK) {
+        status = print_busiest(self, client, list);
+    }
+    zkl_resources_free(list);
+    return status;
+}
+
+static int watch(top *self, zkl_client *client) {
+    int status = ZKL_OK;
+    if (!take_terminal(self)) {
+        return ZKL_SYSTEM;
+    }
+    do {
+        status = look(self, client);
+        if (status == ZKL_TIMEOUT) { /* an outage is worth seeing to its end */
+            print_line(self, zkl_error_message());
+            fflush(stdout);
+        }
+    } while ((status == ZKL_OK || status == ZKL_TIMEOUT) && wait_for_input(self));
+    give_terminal_back(self);
+    return status == ZKL_TIMEOUT ? ZKL_OK : status;
+}
+
+static int show(zkl_client *client, void *arg) {
+    top *self = arg;
+    measure(self);
+    return self->on_terminal ? watch(self, client) : look(self, client);
+}
+
+static int run(const subcommand *of, const settings *all, int argc, char **argv) {
+    top *self = of->self;
+    (void)argv;
+    if (argc != 0) {
+        return say_usage("it takes no arguments");
+    }
+    self->on_terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+    if (self->on_terminal && !take_signals(self)) {
+        say("%s", strerror(errno));
+        return EXIT_INTERNAL;
+    }
+    int status = ask(all, all->values[SETTING_LOCK_ROOT], show, self);
+    return self->quit_by != 0 ? EXIT_BY_SIGNAL + self->quit_by : status;
+}
+
+const subcommand top_subcommand = { .name = "top",
+                                    .usage = "",
+                                    .summary =
+                                        "Shows the busiest resources as they change; q quits.",
+                                    .options = options,
+                                    .examples = "  zklock top\n  zklock top --interval 500ms\n",
+                                    .take = take,
+                                    .self = &arguments,
+                                    .run = run };
