@@ -1,6 +1,7 @@
 #include "holder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,6 +75,15 @@ static void prepare_process(pid_t front) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Whoever reads what the command writes waits for the last writer to close: that is not us. */
+static void leave_file(int descriptor) {
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere >= 0) {
+        dup2(nowhere, descriptor);
+        close(nowhere);
+    }
 }
 
 /* ---- News for the front ---------------------------------------------------------------------- */
@@ -465,6 +475,8 @@ static void release(holder *self) {
 void holder_run(const job *what, const channel *link, pid_t front) {
     holder self = { .job = what, .link = link, .slot = -1, .grant = ZKL_GRANT_INIT };
     prepare_process(front);
+    leave_file(STDIN_FILENO);
+    leave_file(STDOUT_FILENO);
     self.began_ms = channel_now_ms();
     int status = connect_client(&self);
     if (status == EXIT_DONE) {
@@ -472,6 +484,7 @@ void holder_run(const job *what, const channel *link, pid_t front) {
     }
     release(&self);
     tell(&self, MESSAGE_DONE, status);
+    leave_file(STDERR_FILENO);
     zkl_lock_close(self.slot_lock);
     zkl_lock_close(self.lock);
     (void)zkl_client_close(self.client, 0);

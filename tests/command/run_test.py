@@ -133,6 +133,17 @@ class Excludes(CommandTest):
         self.run_it(1, "run", "-n", self.resource + "-third", "--also", other, "true")
         self.run_it(0, "run", "-n", self.resource + "-third", "true")
 
+    def test_nobody_waits_for_the_end_of_what_the_command_wrote(self):
+        """Once zklock has ended its output is at its end, though the session may take longer to close."""
+        ours, theirs = os.pipe()
+        process = subprocess.Popen([ZKLOCK, "run", *QUICK, self.resource, "--", "echo", "all"], stdout=theirs)
+        os.close(theirs)
+        process.wait()
+        os.set_blocking(ours, False)
+        self.assertEqual(os.read(ours, 100), b"all\n")
+        self.assertEqual(os.read(ours, 100), b"")  # the end; it would raise if somebody could still write
+        os.close(ours)
+
     def test_and_releases_the_moment_the_child_ends(self):
         self.run_it(0, "run", self.resource, "true")
         self.assertEqual(self.queue(), [])
