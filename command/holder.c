@@ -80,7 +80,7 @@ static void prepare_process(pid_t front) {
 /* Whoever reads what the command writes waits for the last writer to close: that is not us. */
 static void leave_file(int descriptor) {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (nowhere >= 0) {
+    if (nowhere >= 0) { /* never `descriptor`: main has seen to it */
         dup2(nowhere, descriptor);
         close(nowhere);
     }

@@ -1,6 +1,8 @@
 /* zklock: locks of an ensemble for shells and people. docs/command.md. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <zklock/zklock.h>
 
 #include "act.h"
@@ -56,7 +58,17 @@ static int help(const char *about) {
                       : say_usage("'%s' is not a subcommand", about);
 }
 
+/* If one of the three is closed, what is opened next would be taken for it. */
+static void fill_standard_files(void) {
+    for (int descriptor = 0; descriptor <= STDERR_FILENO; descriptor++) {
+        if (fcntl(descriptor, F_GETFD) < 0) {
+            (void)open("/dev/null", O_RDWR); /* takes the lowest number */
+        }
+    }
+}
+
 int main(int argc, char **argv) {
+    fill_standard_files();
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         return help(argc > 2 ? argv[2] : NULL);

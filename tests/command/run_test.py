@@ -19,6 +19,11 @@ class Ends(CommandTest):
         self.run_it(5, "run", self.resource, "-c", "exit 5")
         self.run_it(128 + signal.SIGTERM, "run", self.resource, "--", "sh", "-c", "kill -TERM $$")
 
+    def test_well_without_standard_files(self):
+        line = f"{ZKLOCK} run {self.resource} -c 'exec >out; echo $ZKLOCK_RESOURCE' <&- >&- 2>&-"
+        self.assertEqual(subprocess.run(["bash", "-c", line], cwd=self.directory, check=False).returncode, 0)
+        self.assertEqual(self.text_of("out"), self.resource + "\n")
+
     def test_like_a_shell_if_there_is_no_such_command(self):
         _, err = self.run_it(127, "run", self.resource, "--", "no-such-command")
         self.assertIn("no-such-command: No such file", err)
