@@ -3,13 +3,26 @@
 
 import os
 import pty
+import random
 import re
 import signal
 import subprocess
 import time
 import unittest
 
-from command import QUICK, ZKLOCK, CommandTest, is_alive, wait_until
+from command import PATIENCE_S, QUICK, ZKLOCK, CommandTest, children_of, is_alive, wait_until
+
+
+def is_running(argument):
+    """A process other than a shell, whose command line is `sleep ARGUMENT`."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if file.read() == f"sleep\0{argument}\0".encode() and is_alive(pid):
+                    return True
+        except OSError:
+            pass
+    return False
 
 
 class Ends(CommandTest):
@@ -238,6 +251,20 @@ class EndsTheChild(CommandTest):
         self.assertTrue(is_alive(holder))
         self.signal(process, signal.SIGCONT)
         self.end(process, 75)
+
+    def test_whatever_is_killed_and_when(self):
+        """The child bears a name of its own, and is looked for among all processes."""
+        chance = random.Random(3)
+        for i in range(16):
+            name = f"61.{chance.randrange(10**9)}"
+            process = self.start("run", *QUICK, self.resource, "--", "sh", "-c", f"sleep {name} & wait")
+            time.sleep(chance.uniform(0, 0.1))
+            victims = [process.pid] if i % 2 == 0 else children_of(process.pid)[:1]
+            for victim in victims:
+                self.kill(victim)
+            process.communicate(timeout=PATIENCE_S)
+            wait_until(lambda name=name: not is_running(name), f"sleep {name} is gone", 10)
+        self.wait_for_queue(0)
 
     def test_even_if_it_does_not_heed_SIGTERM(self):
         self.expect_end_before_the_next(
