@@ -64,6 +64,12 @@ class Ends(CommandTest):
                 _, err = self.run_it(64, "run", *arguments)
                 self.assertIn(message, err)
 
+    def test_with_64_if_a_time_is_none(self):
+        for time_given in "", " 1", "1 s", "-1", "1e3", "0x10", "inf", "nan", ".", "1.2.3", "5x", "101d":
+            with self.subTest(time_given):
+                _, err = self.run_it(64, "run", "--max-hold", time_given, self.resource, "true")
+                self.assertIn(f"--max-hold '{time_given}'", err)
+
     def test_with_1_or_what_was_asked_for_if_it_is_taken(self):
         self.start_holder()
         _, err = self.run_it(1, "run", "-v", "-n", self.resource, "true")
