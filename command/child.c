@@ -14,24 +14,27 @@
 
 enum { NUMBER_SIZE = 24 };
 
-int child_terminal(void) {
+void child_find_terminal(child *self) {
+    self->front_group = getpgrp();
     bool is_ours = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 &&
-                   getpid() == getpgrp() && tcgetpgrp(STDIN_FILENO) == getpgrp();
-    return is_ours ? STDIN_FILENO : -1;
+                   getpid() == self->front_group && tcgetpgrp(STDIN_FILENO) == self->front_group;
+    self->terminal = is_ours ? STDIN_FILENO : -1;
 }
 
 /* SIGTTOU is blocked in this process, and in its child until it executes: so that neither is
  * stopped for being in the background at that moment. */
-void child_give_terminal(const child *self) {
-    if (self->terminal >= 0) {
-        tcsetpgrp(self->terminal, self->pid);
+static void pass_terminal(const child *self, pid_t from, pid_t to) {
+    if (self->terminal >= 0 && tcgetpgrp(self->terminal) == from) {
+        tcsetpgrp(self->terminal, to);
     }
 }
 
+void child_give_terminal(const child *self) {
+    pass_terminal(self, self->front_group, self->pid);
+}
+
 void child_take_terminal(const child *self) {
-    if (self->terminal >= 0) {
-        tcsetpgrp(self->terminal, getpgrp());
-    }
+    pass_terminal(self, self->pid, self->front_group);
 }
 
 static void set_environment(const job *what, const message *grant) {
@@ -50,7 +53,8 @@ static void set_environment(const job *what, const message *grant) {
 
 static void execute(const child *self, const job *what, const message *grant, pid_t front,
                     const sigset_t *signals_found) {
-    child own = { .pid = getpid(), .terminal = self->terminal };
+    child own = *self;
+    own.pid = getpid();
     setpgid(0, 0);
     child_give_terminal(&own);
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -9,13 +9,14 @@
 #include "job.h"
 
 typedef struct child {
-    pid_t pid;    /* and its group; 0: none runs */
-    int terminal; /* a descriptor; -1: the terminal is not given to it */
+    pid_t pid;         /* and its group; 0: none runs */
+    int terminal;      /* a descriptor; -1: the terminal is not given to it */
+    pid_t front_group; /* from which it is given */
 } child;
 
 /** Whether the shell has given us the terminal for us alone: not in the background, and not in the
- *  middle of a pipeline, whose other members need it. Returns a descriptor of it, or -1. */
-int child_terminal(void);
+ *  middle of a pipeline, whose other members need it. */
+void child_find_terminal(child *self);
 
 /** Starts the command, with the signals as this process found them. Returns false if the system
  *  refused a process; errno says why. */
@@ -25,6 +26,7 @@ bool child_start(child *self, const job *what, const message *grant, const chann
 /** What a shell would end with. */
 int child_exit_status(int wait_status);
 
-/** Gives the terminal to the child's group, or takes it back. */
+/** Gives the terminal to the child's group, if the front's has it; takes it back, if the child's
+ * has it. (A shell may have moved both to the background meanwhile.) */
 void child_give_terminal(const child *self);
 void child_take_terminal(const child *self);

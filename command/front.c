@@ -124,11 +124,8 @@ static void end_child(front *self, const char *why) {
         return;
     }
     say("%s: %s", self->job->resources[0], why);
-    self->kill_at_ms = now + both->grace_ms;
-    if (latest > now && latest < self->kill_at_ms) {
-        self->kill_at_ms = latest;
-    }
-    if (self->job->on_lost == ON_LOST_KILL || latest + both->grace_ms < now) {
+    self->kill_at_ms = latest < now + both->grace_ms ? latest : now + both->grace_ms;
+    if (self->job->on_lost == ON_LOST_KILL || latest <= now) {
         self->kill_at_ms = now;
     } else if (self->job->on_lost == ON_LOST_COMMAND) {
         run_on_lost_command(self);
@@ -231,12 +228,12 @@ static void on_holder_death(front *self) {
         return;
     }
     self->holder_is_dead = true;
-    self->is_done = !child_runs(self);
-    if (self->is_done && self->status == EXIT_DONE && self->stopped_by == 0) {
-        self->status = EXIT_INTERNAL;
-    }
     lose(self, "the process that keeps the session is dead");
     self->is_done = !child_runs(self);
+    if (self->is_done && self->status == EXIT_DONE && self->stopped_by == 0) {
+        say("the process that keeps the session is dead");
+        self->status = EXIT_INTERNAL;
+    }
 }
 
 static void on_message(front *self, const message *news) {
@@ -282,9 +279,7 @@ static void hear(front *self) {
 static void stop_with_child(front *self) {
     child_take_terminal(&self->child);
     raise(SIGSTOP);
-    if (self->child.terminal >= 0 && tcgetpgrp(self->child.terminal) == getpgrp()) {
-        child_give_terminal(&self->child);
-    }
+    child_give_terminal(&self->child);
     channel_signal_group(&self->link, SIGCONT);
 }
 
@@ -322,14 +317,18 @@ static void on_signal(front *self, int number) {
     bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
     if (number == SIGCHLD) {
         on_child_change(self);
-    } else if (child_runs(self)) {
-        self->stopped_by = ends ? number : self->stopped_by;
-        channel_signal_group(&self->link, number);
-    } else if (ends) {
-        stop_waiting(self, number);
-    } else if (number == SIGTSTP) {
-        raise(SIGSTOP);
+        return;
     }
+    hear(self); /* whether it is connected, or was granted */
+    if
+        if (child_runs(self)) {
+            self->stopped_by = ends ? number : self->stopped_by;
+            channel_signal_group(&self->link, number);
+        } else if (ends) {
+            stop_waiting(self, number);
+        } else if (number == SIGTSTP) {
+            raise(SIGSTOP);
+        }
 }
 
 static void read_signals(front *self) {
@@ -379,7 +378,7 @@ static bool start_holder(front *self) {
 int front_run(const job *what) {
     front self = { .job = what, .began_ms = channel_now_ms() };
     self.next_report_ms = self.began_ms + CONNECT_REPORT_MS;
-    self.child.terminal = child_terminal();
+    child_find_terminal(&self.child);
     if (!start_holder(&self)) {
         say("no process: %s", strerror(errno));
         return EXIT_INTERNAL;

@@ -399,6 +399,18 @@ class OnATerminal(CommandTest):
         self.expect("status-130")
         self.wait_for_queue(0)
 
+    def test_in_the_background_it_leaves_the_terminal_to_the_shell(self):
+        self.command("sh -c 'sleep 1; :'")
+        self.wait_for_queue(1)
+        time.sleep(0.3)
+        self.type("\x1a")
+        self.expect("Stopped")
+        self.type("bg\n")
+        self.wait_for_queue(0)
+        time.sleep(0.3)
+        self.type("echo still-$((40 + 2))\n")
+        self.expect("still-42")
+
     def test_a_waiter_says_for_whom_it_waits(self):
         self.start_holder()
         self.command("true")
