@@ -320,15 +320,14 @@ static void on_signal(front *self, int number) {
         return;
     }
     hear(self); /* whether it is connected, or was granted */
-    if
-        if (child_runs(self)) {
-            self->stopped_by = ends ? number : self->stopped_by;
-            channel_signal_group(&self->link, number);
-        } else if (ends) {
-            stop_waiting(self, number);
-        } else if (number == SIGTSTP) {
-            raise(SIGSTOP);
-        }
+    if (child_runs(self)) {
+        self->stopped_by = ends ? number : self->stopped_by;
+        channel_signal_group(&self->link, number);
+    } else if (ends) {
+        stop_waiting(self, number);
+    } else if (number == SIGTSTP) {
+        raise(SIGSTOP);
+    }
 }
 
 static void read_signals(front *self) {
