@@ -177,7 +177,7 @@ static void print_header(const top *self, const zkl_resource_list *list, size_t 
 }
 
 static int print_busiest(top *self, zkl_client *client, const zkl_resource_list *list) {
-    const zkl_resource **sorted = calloc(list->count + 1, sizeof(*sorted));
+    const zkl_resource **sorted = calloc(list->count + 1, sizeof(const zkl_resource *));
     if (sorted == NULL) {
         return ZKL_NO_MEMORY;
     }
@@ -187,7 +187,7 @@ static int print_busiest(top *self, zkl_client *client, const zkl_resource_list 
             sorted[busy++] = list->resources[i];
         }
     }
-    qsort(sorted, busy, sizeof(*sorted), compare);
+    qsort(sorted, busy, sizeof(const zkl_resource *), compare);
     print_header(self, list, busy);
     for (size_t i = 0; i < busy && (int)i < self->rows - ROWS_ABOVE - 1 && i < DESCRIBED_MAX; i++) {
         char line[LINE_SIZE];
