@@ -162,12 +162,16 @@ static const char *base_name(const char *path) {
 
 static int connect_client(holder *self) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    settings usual = *self->job->settings;
     char label[ZKL_LABEL_MAX + 1];
     snprintf(label, sizeof(label), "%s", base_name(self->job->command[0]));
+    if (self->job->wait_ms > 0 && self->job->wait_ms < usual.connect_timeout_ms) {
+        usual.connect_timeout_ms = self->job->wait_ms;
+    }
     options.label = label;
     options.lease_tick_ms = (int32_t)self->job->settings->tick_time_ms;
     options.dispatch = ZKL_DISPATCH_CALLER;
-    int status = settings_open_client(self->job->settings, &options, &self->client);
+    int status = settings_open_client(&usual, &options, &self->client);
     if (status != ZKL_OK) {
         return exit_status_of(status);
     }

@@ -40,6 +40,10 @@ void say(const char *format, ...) {
 
 void say_status(const char *what, int status) {
     const char *details = zkl_error_message();
+    if (status == ZKL_INVALID_ARGUMENT && details[0] != '\0') {
+        say("%s", details); /* names the argument itself, and its rule */
+        return;
+    }
     say("%s: %s%s%s", what, zkl_strerror(status), details[0] != '\0' ? ". " : "", details);
 }
 

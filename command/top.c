@@ -167,8 +167,8 @@ static void print_header(const top *self, const zkl_resource_list *list, size_t 
     struct tm local;
     localtime_r(&seconds, &local);
     strftime(now, sizeof(now), "%H:%M:%S", &local);
-    snprintf(line, sizeof(line), "zklock top, %s: %zu resources, %zu in use%s", now, list->count,
-             busy, self->on_terminal ? "; q quits" : "");
+    snprintf(line, sizeof(line), "zklock top, %s: %zu of %zu resources in use%s", now, busy,
+             list->count, self->on_terminal ? "; q quits" : "");
     if (self->on_terminal) {
         fputs("\x1b[H", stdout);
     }

@@ -81,6 +81,15 @@ class Ends(CommandTest):
     def test_with_69_if_no_server_answers(self):
         _, err = self.run_it(69, "run", "--hosts", "127.0.0.1:1", "--connect-timeout", "0.5", self.resource, "true")
         self.assertIn("127.0.0.1:1", err)
+        _, err = self.run_it(69, "run", "--hosts", "127.0.0.1:1", "-w", "0.5", self.resource, "true")
+        self.assertRegex(err, r"not connected for [5-9]\d\d ms")
+
+    def test_with_64_and_the_rule_if_there_can_be_no_such_resource(self):
+        _, err = self.run_it(64, "run", "accounts/2", "true")
+        self.assertEqual(
+            err,
+            'zklock run: resource "accounts/2": a name must not contain a slash (an absolute path starts with one)\n',
+        )
 
     def test_at_once_if_it_is_asked_to_while_it_connects(self):
         process = self.start("run", "--hosts", "192.0.2.1:2181", self.resource, "true")
