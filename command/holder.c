@@ -406,8 +406,7 @@ static int not_acquired(holder *self, int status) {
         describe_wait(self, self->reported);
     }
     if (!self->job->quiet || !by_others) {
-        say("%s: %s%s%s", self->job->resources[0], zkl_strerror(status),
-            self->reported[0] != '\0' ? ": " : "", self->reported);
+        say_status_and(self->job->resources[0], status, self->reported);
     }
     return by_others ? self->job->conflict_status : exit_status_of(status);
 }

@@ -39,7 +39,10 @@ void say(const char *format, ...) {
 }
 
 void say_status(const char *what, int status) {
-    const char *details = zkl_error_message();
+    say_status_and(what, status, zkl_error_message());
+}
+
+void say_status_and(const char *what, int status, const char *details) {
     if (status == ZKL_INVALID_ARGUMENT && details[0] != '\0') {
         say("%s", details); /* names the argument itself, and its rule */
         return;
