@@ -404,8 +404,8 @@ static int not_acquired(holder *self, int status) {
     }
     if (by_others && has_audience(self)) {
         describe_wait(self, self->reported);
-    }
-    if (!self->job->quiet || !by_others) {
+        say("not acquired: %s", self->reported);
+    } else if (!self->job->quiet || !by_others) {
         say_status_and(self->job->resources[0], status, self->reported);
     }
     return by_others ? self->job->conflict_status : exit_status_of(status);
