@@ -77,6 +77,7 @@ struct zkl_client {
     size_t watched_bytes_max; /* of each session; less than usual in some tests */
     zkl_credentials credentials;
     zkl_callback_queue *callbacks; /* NULL: until a handle needs it, if it has a thread */
+    zkl_grant told;                /* in the callback that runs, if it tells of an acquire's */
     zkl_log *log;
     zkl_metrics *metrics;         /* NULL: nothing is counted */
     zkl_recorder *recorder;       /* NULL: nothing is recorded */

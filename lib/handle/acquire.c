@@ -91,7 +91,7 @@ static int find_close(const zkl_lock *lock) {
     return lock->calls.closing ? ZKL_CANCELLED : ZKL_OK;
 }
 
-static int end_acquire(zkl_lock *lock, zkl_lock_granted *granted) {
+static int end_acquire(zkl_lock *lock, zkl_grant *granted) {
     const lock_attempt *attempt = &lock->attempt;
     lock->pending = NULL;
     zkl_lock_look_at_clock(lock);
@@ -110,7 +110,7 @@ static int end_acquire(zkl_lock *lock, zkl_lock_granted *granted) {
 
 /* The lock may be lost, released or closed before the callback's turn comes: then this acquire has
  * failed. The grant is filled in now, because the mode may have changed meanwhile. */
-static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_lock_granted *granted) {
+static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_grant *granted) {
     bool is_held = zkl_lock_is_granted(lock) && lock->grant.number == held_grant;
     int status = is_held ? zkl_lock_check_held(lock) : ZKL_LOST;
     if (lock->calls.closing) {
@@ -118,7 +118,9 @@ static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_lock_grant
     }
     if (status == ZKL_OK) {
         zkl_lock_fill_grant(lock, granted);
-        granted->waited_ms = 0;
+        if (granted != NULL) {
+            granted->waited_ms = 0;
+        }
     } else if (is_held && lock->grant.holds > 1) {
         lock->grant.holds--;
     }
@@ -126,8 +128,8 @@ static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_lock_grant
 }
 
 static int end(zkl_lock_call *call) {
-    return call->again != 0 ? end_acquire_again(call->lock, call->again, &call->granted)
-                            : end_acquire(call->lock, &call->granted);
+    return call->again != 0 ? end_acquire_again(call->lock, call->again, call->granted)
+                            : end_acquire(call->lock, call->granted);
 }
 
 /* ---- The two ways to wait ----------------------------------------------------------------- */

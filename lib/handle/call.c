@@ -61,7 +61,9 @@ static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
         return;
     }
     call->state = state;
-    zkl_timer_stop(&call->limit);
+    if (call->limit != NULL) {
+        zkl_timer_stop(call->limit);
+    }
     if (call->application.ended == NULL) {
         zkl_condition_broadcast(&call->lock->changed);
     } else {
@@ -107,26 +109,13 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
     return status;
 }
 
-static zkl_grant grant_of(const zkl_lock_granted *granted) {
-    zkl_grant grant = ZKL_GRANT_INIT;
-    grant.token = granted->token;
-    grant.local_number = granted->local_number;
-    grant.mode = granted->mode;
-    grant.waited_ms = granted->waited_ms;
-    snprintf(grant.node, sizeof(grant.node), "%s", granted->node);
-    return grant;
-}
-
 int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant) {
-    char node[ZKL_NODE_PATH_SIZE];
-    node[0] = '\0';
+    zkl_grant granted;
     ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant, sizeof(*grant)));
-    call->granted.node = grant != NULL ? node : NULL;
-    call->granted.node_size = sizeof(node);
+    call->granted = grant != NULL ? &granted : NULL;
     int status = zkl_call_wait(call, true);
     if (status == ZKL_OK && grant != NULL) {
-        zkl_grant filled = grant_of(&call->granted);
-        zkl_struct_fill(grant, &filled);
+        zkl_struct_fill(grant, &granted);
     }
     return status;
 }
@@ -157,30 +146,25 @@ static void on_limit(void *arg) {
 
 /* The timers of any session will do. */
 static void set_limit(zkl_lock_call *call) {
-    call->limit = (zkl_timer){ .fire = on_limit, .arg = call };
     if (call->timeout_ms == 0) {
         on_limit(call);
     } else if (call->timeout_ms != ZKL_FOREVER) {
-        zkl_session_set_timer(&call->lock->client->sessions->session, &call->limit,
+        *call->limit = (zkl_timer){ .fire = on_limit, .arg = call };
+        zkl_session_set_timer(&call->lock->client->sessions->session, call->limit,
                               call->timeout_ms);
     }
 }
 
-static void tell_granted(const zkl_lock_call *call) {
-    bool is_granted = call->status == ZKL_OK;
-    zkl_grant grant = is_granted ? grant_of(&call->granted) : (zkl_grant)ZKL_GRANT_INIT;
-    call->application.acquired(call->arg, call->status, is_granted ? &grant : NULL);
-}
-
 static void tell(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
-    zkl_assert(callback->client->recorder, call->limit.timers == NULL); /* no timer points here */
+    zkl_assert(callback->client->recorder, call->limit == NULL || call->limit->timers == NULL);
     zkl_error_set(call->message);
     free(call->message);
     if (call->kind->tell != NULL) {
         call->kind->tell(call);
     } else if (call->kind->obtains_grant) {
-        tell_granted(call);
+        call->application.acquired(call->arg, call->status,
+                                   call->status == ZKL_OK ? call->granted : NULL);
     } else {
         call->application.ended(call->arg, call->status);
     }
@@ -188,14 +172,19 @@ static void tell(zkl_lock_callback *callback) {
 
 static const zkl_lock_callback_kind callback_kind = { .collect = collect, .tell = tell };
 
+/* An acquire is granted just before its callback runs: else the handle is being closed. */
 static int make(const zkl_lock_call *given, zkl_lock_call **result) {
-    ZKL_TRY(zkl_client_need_callbacks(given->lock->client));
-    size_t size = given->kind->obtains_grant ? zkl_lock_node_path_size(given->lock) : 0;
-    zkl_lock_call *call = calloc(1, sizeof(*call) + size);
+    zkl_client *client = given->lock->client;
+    size_t room = given->kind->room;
+    ZKL_TRY(zkl_client_need_callbacks(client));
+    zkl_lock_call *call = calloc(1, sizeof(*call) + room);
     ZKL_TRY(zkl_made(call));
     *call = *given;
-    call->granted.node = size > 0 ? (char *)(call + 1) : NULL;
-    call->granted.node_size = size;
+    if (call->kind->obtains_grant) {
+        call->granted = room > 0 ? (zkl_grant *)(call + 1) : &client->told;
+    } else {
+        call->limit = (zkl_timer *)(call + 1);
+    }
     zkl_lock_callback_owe(&call->lock->calls, &call->callback, &callback_kind);
     *result = call;
     return ZKL_OK;

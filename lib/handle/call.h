@@ -26,6 +26,9 @@ typedef struct zkl_lock_call_kind {
     /* Calls the application back, without the mutex. NULL: the usual callback does. */
     void (*tell)(const zkl_lock_call *call);
     bool obtains_grant; /* an acquire or an upgrade: counted even if it cannot begin */
+    /* Behind the call of a callback: for its `limit`, or its `granted`. 0: the acquire has no
+     * limit, as its request decides by the deadline, and its grant is found when it is told. */
+    size_t room;
 } zkl_lock_call_kind;
 
 typedef enum zkl_lock_call_state {
@@ -45,7 +48,7 @@ struct zkl_lock_call {
     zkl_mode mode;                /* of an acquire */
     uint64_t again;               /* the number of the grant that is acquired again; 0: none is */
     zkl_transaction *transaction; /* of a commit or a verification */
-    zkl_timer limit;              /* of a callback: the end of that time */
+    zkl_timer *limit;             /* of a callback: the end of that time; NULL: it has none */
     union {
         zkl_acquire_callback *acquired;
         zkl_status_callback *ended;
@@ -54,8 +57,8 @@ struct zkl_lock_call {
     void *arg;
     zkl_lock_call_state state;
     int status;
-    char *message;            /* of a callback, for zkl_error_message; NULL: none */
-    zkl_lock_granted granted; /* if it obtains one */
+    char *message;      /* of a callback, for zkl_error_message; NULL: none */
+    zkl_grant *granted; /* room for what it obtains; NULL: it is not asked for */
 };
 
 /** The call that a public function makes. */

@@ -22,7 +22,7 @@ static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
         return ZKL_HANDLE_IN_USE;
     }
     if (lock->grant.mode == into) {
-        zkl_lock_fill_grant(lock, &call->granted);
+        zkl_lock_fill_grant(lock, call->granted);
         zkl_call_answer(call, ZKL_OK);
         return ZKL_OK;
     }
@@ -59,7 +59,9 @@ static int begin_downgrade(zkl_lock_call *call) {
     return ZKL_OK;
 }
 
-static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade, .end = end_change };
+static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade,
+                                              .end = end_change,
+                                              .room = sizeof(zkl_timer) };
 
 int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
@@ -127,15 +129,15 @@ static int end_upgrade(zkl_lock_call *call) {
     int status = end_change(call);
     if (status == ZKL_OK) {
         zkl_lock_take_writer(lock);
-        zkl_lock_fill_grant(lock, &call->granted);
+        zkl_lock_fill_grant(lock, call->granted);
     }
     zkl_lock_dismiss(&lock->change.upgrade);
     return status;
 }
 
-static const zkl_lock_call_kind upgrade = { .begin = begin_upgrade,
-                                            .end = end_upgrade,
-                                            .obtains_grant = true };
+static const zkl_lock_call_kind upgrade = {
+    .begin = begin_upgrade, .end = end_upgrade, .obtains_grant = true, .room = sizeof(zkl_grant)
+};
 
 int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant) {
     ZKL_BEGIN_CALL;

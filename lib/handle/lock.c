@@ -1,8 +1,5 @@
 #include "handle/lock.h"
 
-#include <stdio.h>
-#include <string.h>
-
 void zkl_lock_look_at_clock(const zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         if (lock->members[i].runner != NULL) {
@@ -61,20 +58,22 @@ int64_t zkl_lock_local_number(const zkl_lock *lock) {
     return lock->borrower != NULL ? lock->borrower->number : 0;
 }
 
-void zkl_lock_fill_grant(const zkl_lock *lock, zkl_lock_granted *granted) {
+/* Not all of it is zeroed first: the path's room is more than the rest. */
+void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
     const zkl_request_runner *runner = lock->members[0].runner;
-    granted->token = lock->grant.token;
-    granted->local_number = zkl_lock_local_number(lock);
-    granted->mode = lock->grant.mode;
-    granted->waited_ms = lock->grant.waited_ms;
-    if (granted->node != NULL && runner != NULL && runner->request.own.node[0] != '\0') {
-        snprintf(granted->node, granted->node_size, "%s/%s", lock->members[0].path,
-                 runner->request.own.node);
+    if (grant == NULL) {
+        return;
     }
-}
-
-size_t zkl_lock_node_path_size(const zkl_lock *lock) {
-    return strlen(lock->members[0].path) + 1 + ZKL_NODE_NAME_SIZE;
+    grant->struct_size = sizeof(*grant);
+    grant->token = lock->grant.token;
+    grant->mode = lock->grant.mode;
+    grant->stripe = 0;
+    grant->waited_ms = lock->grant.waited_ms;
+    grant->local_number = zkl_lock_local_number(lock);
+    grant->node[0] = '\0';
+    if (runner != NULL) {
+        zkl_request_runner_node_path(runner, grant->node);
+    }
 }
 
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status) {

@@ -132,20 +132,8 @@ bool zkl_lock_borrows(const zkl_lock *lock);
 /** The second half of the token of the last grant; 0: it was of a node of its own. */
 int64_t zkl_lock_local_number(const zkl_lock *lock);
 
-/** What a call obtained. */
-typedef struct zkl_lock_granted {
-    int64_t token;
-    int64_t local_number;
-    int64_t waited_ms;
-    zkl_mode mode;
-    char *node; /* room for its path, which is 0 bytes until it is known; NULL: not asked for */
-    size_t node_size;
-} zkl_lock_granted;
-
-/** Fills in the grant that is held. */
-void zkl_lock_fill_grant(const zkl_lock *lock, zkl_lock_granted *granted);
-/** The bytes that the path of its node takes, at most. */
-size_t zkl_lock_node_path_size(const zkl_lock *lock);
+/** Fills in the grant that is held. NULL: nobody asks for it. */
+void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
 /** Logs and counts that an acquire could not begin for the members from `first` on. */
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status);
 

@@ -79,7 +79,7 @@ static int end(zkl_lock_call *call) {
     return status;
 }
 
-static const zkl_lock_call_kind kind = { .begin = begin, .end = end };
+static const zkl_lock_call_kind kind = { .begin = begin, .end = end, .room = sizeof(zkl_timer) };
 
 int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;

@@ -408,9 +408,9 @@ static int end_verify(zkl_lock_call *call) {
     return status == ZKL_UNKNOWN || status == ZKL_TIMEOUT ? ZKL_SUSPECT : status;
 }
 
-static const zkl_lock_call_kind verify = { .shortest_ms = 1,
-                                           .begin = begin_verify,
-                                           .end = end_verify };
+static const zkl_lock_call_kind verify = {
+    .shortest_ms = 1, .begin = begin_verify, .end = end_verify, .room = sizeof(zkl_timer)
+};
 
 int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
@@ -463,7 +463,7 @@ static void tell(const zkl_lock_call *call) {
 }
 
 static const zkl_lock_call_kind kind = {
-    .shortest_ms = 1, .begin = begin, .end = end, .tell = tell
+    .shortest_ms = 1, .begin = begin, .end = end, .tell = tell, .room = sizeof(zkl_timer)
 };
 
 int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
