@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 #include <utlist.h>
 
@@ -14,20 +13,19 @@ typedef enum watch_state {
     WATCH_REMOVING /* the removal is on its way, or lost and to be sent again */
 } watch_state;
 
+/* There are as many as there are locks that are held or waited for: so it is small. */
 struct zkl_watch {
     zkl_watch_table *table;
     uint64_t id;
-    zkl_watch_kind kind;
-    watch_state state;
-    bool was_removing;    /* when it was asked for: the server may have it still */
-    bool is_doubtful;     /* whether it would fire: it was armed on another connection */
-    zkl_sent *under_way;  /* the exists, or the removal */
-    int32_t data_version; /* of the node, as the exists said */
+    zkl_sent *under_way; /* the exists, or the removal */
     zkl_watch_waiter *waiters;
-    UT_hash_handle path_handle;
-    UT_hash_handle id_handle;
-    const char *path;       /* behind all else */
-    zkl_list_waiter list[]; /* of a watch on children: of the list */
+    zkl_watch *next;      /* in its bucket */
+    int32_t data_version; /* of the node, as the exists said */
+    zkl_watch_kind kind : 8;
+    watch_state state : 8;
+    bool was_removing;      /* when it was asked for: the server may have it still */
+    bool is_doubtful;       /* whether it would fire: it was armed on another connection */
+    zkl_list_waiter list[]; /* of a watch on children: of the list. Behind it: the path */
 };
 
 /* Its length travels with it. */
@@ -36,12 +34,30 @@ size_t zkl_watch_path_bytes(size_t length) {
 }
 
 size_t zkl_watch_table_count(const zkl_watch_table *table) {
-    return HASH_CNT(id_handle, table->by_id);
+    return table->count;
+}
+
+static char *path_of(zkl_watch *watch) {
+    return (char *)(watch->list + (watch->kind == ZKL_WATCH_CHILDREN ? 1 : 0));
+}
+
+static zkl_watch **bucket_of(zkl_watch_table *table, uint64_t id) {
+    return &table->buckets[id % ZKL_WATCH_BUCKETS];
+}
+
+/* Of all; NULL: the first. */
+static zkl_watch *find_next(zkl_watch_table *table, const zkl_watch *watch) {
+    zkl_watch *next = watch != NULL ? watch->next : NULL;
+    size_t bucket = watch != NULL ? watch->id % ZKL_WATCH_BUCKETS + 1 : 0;
+    for (; next == NULL && bucket < ZKL_WATCH_BUCKETS; bucket++) {
+        next = table->buckets[bucket];
+    }
+    return next;
 }
 
 static void forget_and_free(zkl_watch *watch) {
-    HASH_DELETE(path_handle, watch->table->by_path[watch->kind], watch);
-    HASH_DELETE(id_handle, watch->table->by_id, watch);
+    LL_DELETE(*bucket_of(watch->table, watch->id), watch);
+    watch->table->count--;
     zkl_sent_forget(&watch->under_way);
     if (watch->kind == ZKL_WATCH_CHILDREN) {
         zkl_listings_withdraw(watch->list);
@@ -94,7 +110,7 @@ static void on_removed(void *arg, const zkl_reply *reply) {
 
 static void send_removal(zkl_watch *watch) {
     const zkl_operation removal = { .kind = ZKL_OPERATION_REMOVE_WATCHES,
-                                    .path = watch->path,
+                                    .path = path_of(watch),
                                     .watch_kind = watch->kind };
     watch->state = WATCH_REMOVING;
     zkl_sent_forget(&watch->under_way);
@@ -133,7 +149,7 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
 
 static zkl_outcome send_exists(zkl_watch *watch, zkl_reply_callback *done) {
     const zkl_operation exists = { .kind = ZKL_OPERATION_WATCH,
-                                   .path = watch->path,
+                                   .path = path_of(watch),
                                    .watch_id = watch->id };
     return zkl_send(watch->table->sender, &exists, done, watch, &watch->under_way);
 }
@@ -144,34 +160,27 @@ static zkl_outcome ask(zkl_watch *watch) {
                                             .listed = on_listed,
                                             .after = zkl_listings_mark(watch->table->listings),
                                             .watch_id = watch->id };
-        return zkl_listings_ask(watch->table->listings, watch->path, watch->list);
+        return zkl_listings_ask(watch->table->listings, path_of(watch), watch->list);
     }
     return send_exists(watch, on_exists);
 }
 
 /* ---- Waiters ------------------------------------------------------------------------- */
 
-static zkl_watch *make_watch(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {
-    size_t size = strlen(path) + 1;
-    size_t before = kind == ZKL_WATCH_CHILDREN ? sizeof(zkl_list_waiter) : 0;
-    zkl_watch *watch = calloc(1, sizeof(*watch) + before + size);
-    if (watch == NULL) {
-        return NULL;
+static zkl_watch *make_watch(zkl_watch_table *table, const char *path, zkl_watch_kind kind,
+                             unsigned hash) {
+    size_t list = kind == ZKL_WATCH_CHILDREN ? sizeof(zkl_list_waiter) : 0;
+    zkl_watch *watch = calloc(1, sizeof(*watch) + list + strlen(path) + 1);
+    if (watch != NULL) {
+        watch->table = table;
+        watch->kind = kind;
+        table->last_id += ZKL_WATCH_BUCKETS;
+        watch->id = table->last_id + hash % ZKL_WATCH_BUCKETS;
+        memcpy(path_of(watch), path, strlen(path));
+        LL_PREPEND(*bucket_of(table, hash), watch);
+        table->count++;
     }
-    watch->path = memcpy((char *)watch->list + before, path, size);
-    watch->table = table;
-    watch->kind = kind;
-    watch->id = ++table->last_id;
-    HASH_ADD_KEYPTR(path_handle, table->by_path[kind], watch->path, (unsigned)(size - 1), watch);
-    if (watch->path_handle.tbl != NULL) { /* else uthash is out of memory */
-        HASH_ADD(id_handle, table->by_id, id, sizeof(watch->id), watch);
-        if (watch->id_handle.tbl != NULL) {
-            return watch;
-        }
-        HASH_DELETE(path_handle, table->by_path[kind], watch);
-    }
-    free(watch);
-    return NULL;
+    return watch;
 }
 
 /* A removal that is under way arrives before what is asked for now, and so leaves that alone. */
@@ -190,10 +199,14 @@ static bool arm(zkl_watch *watch) {
 
 /* NULL: out of memory, or it cannot be sent. */
 static zkl_watch *find_or_arm(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {
-    zkl_watch *watch = NULL;
-    HASH_FIND(path_handle, table->by_path[kind], path, (unsigned)strlen(path), watch);
+    unsigned hash = 0;
+    HASH_VALUE(path, strlen(path), hash);
+    zkl_watch *watch = *bucket_of(table, hash);
+    while (watch != NULL && (watch->kind != kind || strcmp(path_of(watch), path) != 0)) {
+        watch = watch->next;
+    }
     if (watch == NULL) {
-        watch = make_watch(table, path, kind);
+        watch = make_watch(table, path, kind, hash);
     }
     bool is_set = watch != NULL && (watch->state == WATCH_ARMING || watch->state == WATCH_ARMED);
     return watch == NULL || is_set || arm(watch) ? watch : NULL;
@@ -273,7 +286,7 @@ static void tell_fired(zkl_watch_table *table, zkl_watch_waiter *waiters, zkl_wa
  * awaited, which shows what has happened. */
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_event event) {
     zkl_watch *watch = NULL;
-    HASH_FIND(id_handle, table->by_id, &watch_id, sizeof(watch_id), watch);
+    LL_SEARCH_SCALAR(*bucket_of(table, watch_id), watch, id, watch_id);
     if (watch == NULL || watch->state != WATCH_ARMED) {
         return;
     }
@@ -317,8 +330,8 @@ static void look_again(zkl_watch *watch) {
 }
 
 void zkl_watch_table_review(zkl_watch_table *table, bool is_new_connection) {
-    for (zkl_watch *watch = table->by_id, *next; watch != NULL; watch = next) {
-        next = watch->id_handle.next;
+    for (zkl_watch *watch = find_next(table, NULL), *next; watch != NULL; watch = next) {
+        next = find_next(table, watch);
         watch->is_doubtful = watch->is_doubtful || is_new_connection;
         if (watch->state == WATCH_REMOVING && watch->under_way == NULL) {
             send_removal(watch);
@@ -329,8 +342,8 @@ void zkl_watch_table_review(zkl_watch_table *table, bool is_new_connection) {
 }
 
 void zkl_watch_table_clear(zkl_watch_table *table) {
-    for (zkl_watch *watch = table->by_id, *next; watch != NULL; watch = next) {
-        next = watch->id_handle.next;
+    for (zkl_watch *watch = find_next(table, NULL), *next; watch != NULL; watch = next) {
+        next = find_next(table, watch);
         bool armed = watch->state == WATCH_ARMED;
         zkl_watch_waiter *waiters = detach_all(watch);
         forget_and_free(watch);

@@ -37,12 +37,15 @@ typedef struct zkl_children_waiter {
     zkl_list_waiter list;
 } zkl_children_waiter;
 
+/** A power of two. A session has a few thousand watches at most: a client opens another then. */
+#define ZKL_WATCH_BUCKETS 512
+
 /** The caller fills the first two fields. */
 typedef struct zkl_watch_table {
     zkl_sender *sender;
     zkl_listings *listings;
-    zkl_watch *by_path[ZKL_WATCH_KINDS];
-    zkl_watch *by_id;
+    zkl_watch *buckets[ZKL_WATCH_BUCKETS]; /* of the hash of its path, which its id has, too */
+    size_t count;
     uint64_t last_id;
     bool telling;        /* of an event, */
     uint64_t event_mark; /* after which lists show it */

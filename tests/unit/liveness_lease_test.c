@@ -131,7 +131,7 @@ TEST(deletion_that_arrives_after_the_end_of_the_lease_grants_nothing) {
     stage_start(stage, &stage->b, "/r", ZKL_FOREVER);
     stage_created(stage, 2, "lock-0000000004", 1);
     stage_listed_own(stage, 2, "lock-0000000004", "lock-0000000002");
-    uint64_t blocker_watch = stage->fake.last_watch_id - 1;
+    uint64_t blocker_watch = stage->fake.earlier_watch_id;
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
     stage_hush(stage);

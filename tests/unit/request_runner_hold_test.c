@@ -130,7 +130,7 @@ static uint64_t wait_next_in_line(run_stage *stage) {
     stage_listed_own(stage, 1, "lock-0000000003", "lock-0000000002");
     FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; watch /r/lock-0000000002; "
                              "watch /r/#1-lock-0000000003");
-    uint64_t blocker_watch = stage->fake.last_watch_id - 1;
+    uint64_t blocker_watch = stage->fake.earlier_watch_id;
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
     return blocker_watch;
@@ -256,7 +256,7 @@ TEST(place_that_a_list_does_not_show_takes_its_own_watch_away) {
     stage_created(stage, 1, "lock-0000000005", 1);
     stage_listed_own(stage, 1, "lock-0000000005", "lock-0000000002");
     FAKE_HEARD(&stage->fake, "watch /r/lock-0000000002; watch /r/#1-lock-0000000005");
-    blocker_watch = stage->fake.last_watch_id - 1;
+    blocker_watch = stage->fake.earlier_watch_id;
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
     EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 2);

@@ -69,7 +69,7 @@ TEST(first_that_fires_is_told_and_no_other) {
     begin_armed();
     watch_desk_fire(desk, true); /* b */
     FAKE_HEARD(&desk->fake, "one fired");
-    zkl_watch_table_fired(&desk->session.watches, desk->fake.last_watch_id - 1,
+    zkl_watch_table_fired(&desk->session.watches, desk->fake.earlier_watch_id,
                           ZKL_WATCH_EVENT_DELETED);
     FAKE_HEARD(&desk->fake, "");
     end();

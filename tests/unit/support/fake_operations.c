@@ -114,6 +114,7 @@ static zkl_outcome send_operation(zkl_operations *self, const zkl_operation *ope
         snprintf(fake->data, sizeof(fake->data), "%s", operation->data);
     }
     if (operation->watch_id != 0) {
+        fake->earlier_watch_id = fake->last_watch_id;
         fake->last_watch_id = operation->watch_id;
     }
     return call(fake, verb, path, done, arg);

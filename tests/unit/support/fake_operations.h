@@ -38,7 +38,7 @@ typedef struct fake_operations {
     char data[FAKE_CALL_SIZE]; /* of the last create */
     const char *silent_path;   /* whether it is there is asked without being heard or answered */
     zkl_outcome sends;         /* what each send returns; not OK: nothing is sent */
-    uint64_t last_watch_id;
+    uint64_t last_watch_id, earlier_watch_id;
     unsigned guids;
     bool random_fails;
     uint32_t jitter; /* the random number of pauses */
