@@ -239,7 +239,7 @@ ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char
 ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char *node,
                            int64_t timeout_ms);
 
-/* ---- Reading a node -------------------------------------------------------------- */
+/* ---- Any node -------------------------------------------------------------------- */
 
 /** A node, as the servers had it. */
 typedef struct zkl_node {
@@ -250,6 +250,8 @@ typedef struct zkl_node {
     int64_t made_ms;    /* since 1970, UTC, by the servers' clock, as is the next */
     int64_t changed_ms; /* when its data were set; made_ms: never */
     int64_t session_id; /* of an ephemeral node: the session whose end deletes it; else 0 */
+    const char *acl;    /* as zkl_node_set_acl takes it. To those without ADMIN servers show the
+                           hashes of digests as "x" */
 } zkl_node;
 
 /**
@@ -269,6 +271,22 @@ ZKL_API int zkl_node_read(zkl_client *client, const char *path, int64_t timeout_
                           zkl_node **node);
 /** Frees a result. NULL is allowed. */
 ZKL_API void zkl_node_free(zkl_node *node);
+
+/**
+ * Sets the ACL of any node, which takes the permission ADMIN there. The servers do not check that
+ * you may still do so afterwards. docs/security.md says in which order to close locks that are in
+ * use; `zklock secure` does so. Nodes of locks that are protected keep the ACL that they were made
+ * with: ZKL_INVALID_ARGUMENT.
+ *
+ * path  as in zkl_node_read.
+ * acl   as node_acl of zkl_client_options; not NULL.
+ *
+ * Returns ZKL_OK (it is so, perhaps for the second time, if the first reply was lost), ZKL_NO_NODE,
+ * ZKL_NO_PERMISSION (also if the servers know no such scheme, or nobody for whom `auth` would
+ * stand), or a status named at the top of this header.
+ */
+ZKL_API int zkl_node_set_acl(zkl_client *client, const char *path, const char *acl,
+                             int64_t timeout_ms);
 
 /* ---- Parents that nobody needs any more ------------------------------------------ */
 

@@ -1,7 +1,8 @@
-/* Single nodes: break, revoke, read; and the removal of idle parents. */
+/* Single nodes: break, revoke, read, ACL; and the removal of idle parents. */
 #include <string.h>
 
 #include "administration/survey.h"
+#include "base/acl.h"
 #include "base/error_message.h"
 #include "base/validation.h"
 #include "recipe/node_data.h"
@@ -76,22 +77,33 @@ static const void *copy_data(zkl_pool *pool, const zkl_reply *reply) {
     return copy;
 }
 
-static int fill_node(zkl_report *report, zkl_inquiry *inquiry, const char *path) {
+/* Asks one that is there. */
+static int ask_path(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path,
+                    const char *acl, const zkl_reply **reply) {
     zkl_question *question = NULL;
-    ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_GET, zkl_inquiry_full_path(inquiry, path),
-                                NULL, &question));
-    const zkl_reply *reply = &question->reply;
-    if (reply->outcome == ZKL_OUTCOME_NO_NODE) {
+    ZKL_TRY(zkl_inquiry_ask_one(inquiry, kind, zkl_inquiry_full_path(inquiry, path), acl,
+                                &question));
+    *reply = &question->reply;
+    if (question->reply.outcome == ZKL_OUTCOME_NO_NODE) {
         zkl_error_note("path", path, "there is no such node");
         return ZKL_NO_NODE;
     }
+    return ZKL_OK;
+}
+
+static int fill_node(zkl_report *report, zkl_inquiry *inquiry, const char *path) {
+    const zkl_reply *acl = NULL;
+    const zkl_reply *reply = NULL;
+    ZKL_TRY(ask_path(inquiry, ZKL_OPERATION_GET_ACL, path, NULL, &acl));
+    ZKL_TRY(ask_path(inquiry, ZKL_OPERATION_GET, path, NULL, &reply));
     report->node = (zkl_node){ .struct_size = sizeof(zkl_node),
                                .data = copy_data(&report->pool, reply),
                                .size = reply->data_length,
                                .version = reply->version,
                                .made_ms = reply->made_ms,
                                .changed_ms = reply->changed_ms,
-                               .session_id = reply->ephemeral_owner };
+                               .session_id = reply->ephemeral_owner,
+                               .acl = copy_data(&report->pool, acl) };
     return zkl_pool_status(&report->pool);
 }
 
@@ -108,6 +120,22 @@ int zkl_node_read(zkl_client *client, const char *path, int64_t timeout_ms, zkl_
 
 void zkl_node_free(zkl_node *node) {
     zkl_report_free(node);
+}
+
+int zkl_node_set_acl(zkl_client *client, const char *path, const char *acl, int64_t timeout_ms) {
+    ZKL_BEGIN_CALL;
+    zkl_inquiry inquiry;
+    const zkl_reply *reply = NULL;
+    ZKL_TRY(zkl_validate_path("path", path, ZKL_TRANSACTION_PATH_MAX));
+    if (zkl_node_name_is_protected(strrchr(path, '/') + 1)) {
+        return zkl_refuse("path", path, "is that of a protected node, whose ACL nobody may set");
+    }
+    ZKL_TRY(zkl_validate_pointer("acl", acl));
+    ZKL_TRY(zkl_acl_validate("acl", acl));
+    ZKL_TRY(zkl_inquiry_begin(&inquiry, client, timeout_ms));
+    int status = ask_path(&inquiry, ZKL_OPERATION_SET_ACL, path, acl, &reply);
+    zkl_inquiry_end(&inquiry);
+    return status;
 }
 
 /* ---- Idle parents -----------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/error_message.h"
-#include "base/text.h"
 #include "base/validation.h"
 
 #define LETTERS "rwcda" /* in the order of their bits */
@@ -43,6 +42,21 @@ static bool is(const char *text, size_t length, const char *word) {
 
 /* ---- Written anew ------------------------------------------------------------------------- */
 
+void zkl_acl_add(zkl_text *text, const char *scheme, const char *id, size_t id_length,
+                 int permissions) {
+    if (permissions == 0) {
+        return;
+    }
+    zkl_text_add(text, text->length > 0 ? "," : "");
+    zkl_text_add(text, scheme);
+    zkl_text_add(text, scheme[0] != '\0' ? ":" : "");
+    zkl_text_add_bytes(text, id, id_length);
+    zkl_text_add(text, ":");
+    for (const char *letter = "cdrwa"; *letter != '\0'; letter++) {
+        zkl_text_add_bytes(text, letter, permissions >> (strchr(LETTERS, *letter) - LETTERS) & 1);
+    }
+}
+
 enum { WRITE_AND_ADMIN = 1 << 1 | 1 << 4 };
 
 static bool is_auth(const zkl_acl_entry *entry) {
@@ -65,23 +79,8 @@ typedef struct draft {
     int taken; /* permissions that nobody gets */
 } draft;
 
-/* An entry without permissions is none. */
-static void add(draft *self, const char *scheme, const char *id, size_t length, int permissions) {
-    permissions &= ~self->taken;
-    if (permissions == 0) {
-        return;
-    }
-    zkl_text_add(&self->text, self->text.length > 0 ? "," : "");
-    zkl_text_add(&self->text, scheme);
-    zkl_text_add_bytes(&self->text, id, length);
-    zkl_text_add(&self->text, ":");
-    for (int i = 0; LETTERS[i] != '\0'; i++) {
-        zkl_text_add_bytes(&self->text, &LETTERS[i], permissions >> i & 1);
-    }
-}
-
 static void add_digest(draft *self, const char *id, int permissions) {
-    add(self, "digest:", id, strlen(id), permissions);
+    zkl_acl_add(&self->text, "digest", id, strlen(id), permissions & ~self->taken);
 }
 
 /* Without one the servers are to refuse the ACL, as they do with the scheme auth: this is no id. */
@@ -105,7 +104,7 @@ void zkl_acl_write(char text[ZKL_ACL_WRITTEN_SIZE], const char *acl,
             of_shared |= entry.permissions;
         } else {
             size_t length = (size_t)(entry.id + entry.id_length - entry.scheme);
-            add(&self, "", entry.scheme, length, entry.permissions);
+            zkl_acl_add(&self.text, "", entry.scheme, length, entry.permissions & ~self.taken);
         }
     }
     add_shared(&self, identities, of_shared);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "base/digest.h"
+#include "base/text.h"
 #include "zklock/zklock.h"
 
 /** Its texts are parts of the ACL's. */
@@ -27,6 +28,11 @@ typedef struct zkl_acl_entry {
 
 /** Reads the entry at the beginning of `text`, and moves that behind it. False: there is none. */
 bool zkl_acl_next(const char **text, zkl_acl_entry *entry);
+
+/** Writes an entry behind those that are there; none where it has no permissions. `scheme`: ""
+ *  where the id has both, with their colon. */
+void zkl_acl_add(zkl_text *text, const char *scheme, const char *id, size_t id_length,
+                 int permissions);
 
 /** Identities of the scheme digest ("user:hash"), and what is to be done with them. */
 typedef struct zkl_acl_identities {

@@ -57,11 +57,13 @@ static void on_reply(void *arg, const zkl_reply *reply) {
 /* What cannot be sent is answered at once. */
 static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
     zkl_session *session = &inquiry->client->sessions->session;
+    bool is_acl = question->kind == ZKL_OPERATION_SET_ACL;
     question->inquiry = inquiry;
     inquiry->under_way++;
     const zkl_operation operation = { .kind = question->kind,
                                       .path = question->path,
                                       .data = question->data,
+                                      .acl = is_acl ? question->data : NULL,
                                       .version = ZKL_ANY_VERSION,
                                       .lasts = true };
     zkl_outcome outcome =

@@ -25,7 +25,7 @@ typedef struct zkl_inquiry {
 typedef struct zkl_question {
     zkl_operation_kind kind;
     const char *path; /* NULL, which asks nothing: out of memory */
-    const char *data; /* SET */
+    const char *data; /* SET; the ACL of SET_ACL */
     zkl_inquiry *inquiry;
     zkl_reply reply;  /* once zkl_inquiry_try has returned ZKL_OK: OK, NO_NODE or REFUSED */
     bool asked_again; /* an earlier time may have been carried out: NO_NODE may be our own doing */
@@ -58,7 +58,7 @@ int zkl_inquiry_try(zkl_inquiry *inquiry, zkl_question *questions, size_t count)
 int zkl_questions_status(const zkl_question *questions, size_t count);
 /** Both, one after the other. */
 int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count);
-/** Asks one. `data`: SET; else NULL. */
+/** Asks one. `data`: as in zkl_question. */
 int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path,
                         const char *data, zkl_question **question);
 

@@ -14,3 +14,6 @@ typedef struct zkl_access_list {
 /** From a text that was checked when the application gave it; NULL: open to all. Lives as long as
  *  the list. */
 const struct ACL_vector *zkl_access_list_read(const char *text, zkl_access_list *list);
+
+/** The text of one. Free it with free(). NULL: out of memory. */
+char *zkl_access_list_write(const struct ACL_vector *list);

@@ -143,6 +143,20 @@ static void on_exists(int rc, const struct Stat *stat, const void *data) {
     on_got(rc, NULL, 0, stat, data);
 }
 
+static void on_got_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void *data) {
+    zkl_reply reply = reply_of(rc, data);
+    char *text = rc == ZOK && acl != NULL ? zkl_access_list_write(acl) : NULL;
+    (void)stat;
+    if (text != NULL) {
+        reply.data = text;
+        reply.data_length = strlen(text);
+    } else if (rc == ZOK) {
+        reply.outcome = ZKL_OUTCOME_NOT_NOW; /* out of memory */
+    }
+    answer(data, &reply);
+    free(text);
+}
+
 static void on_done(int rc, const void *data) {
     zkl_reply reply = reply_of(rc, data);
     answer(data, &reply);
@@ -243,6 +257,11 @@ static int call(zhandle_t *handle, const zkl_operation *operation, pending *requ
     case ZKL_OPERATION_SET:
         return zoo_aset(handle, path, data, (int)strlen(data), operation->version, on_exists,
                         request);
+    case ZKL_OPERATION_GET_ACL:
+        return zoo_aget_acl(handle, path, on_got_acl, request);
+    case ZKL_OPERATION_SET_ACL:
+        (void)zkl_access_list_read(operation->acl, &access);
+        return zoo_aset_acl(handle, path, operation->version, &access.all, on_done, request);
     case ZKL_OPERATION_KINDS:
         break;
     }

@@ -49,7 +49,7 @@ int64_t zkl_sender_passed_ms(zkl_sender *sender) {
 static bool is_write(zkl_operation_kind kind) {
     return kind == ZKL_OPERATION_CREATE || kind == ZKL_OPERATION_CREATE_PARENT ||
            kind == ZKL_OPERATION_DELETE || kind == ZKL_OPERATION_TRANSACTION ||
-           kind == ZKL_OPERATION_SET;
+           kind == ZKL_OPERATION_SET || kind == ZKL_OPERATION_SET_ACL;
 }
 
 /* The asker may forget it while the session looks at the reply. */

@@ -40,7 +40,9 @@
     X(ZKL_OPERATION_TRANSACTION, "transaction")                                                    \
     X(ZKL_OPERATION_GET,                                                                           \
       "get") /* of what nodes say, by who asks for them, or is asked for the lock */               \
-    X(ZKL_OPERATION_SET, "set") /* of the data of others, to ask them for the lock */
+    X(ZKL_OPERATION_SET, "set") /* of the data of others, to ask them for the lock */               \
+    X(ZKL_OPERATION_GET_ACL, "get_acl")                                                            \
+    X(ZKL_OPERATION_SET_ACL, "set_acl")
 
 #define ZKL_METRICS_ENUM(name, ...) name,
 typedef enum zkl_result { ZKL_RESULT_LIST(ZKL_METRICS_ENUM) ZKL_RESULT_COUNT } zkl_result;

@@ -126,6 +126,8 @@ static zkl_call *make_call(const zkl_operation *wanted) {
         return make_write(ZKL_CALL_DELETE, ZKL_WRITE_DELETE, wanted);
     case ZKL_OPERATION_SET:
         return make_write(ZKL_CALL_SET, ZKL_WRITE_SET, wanted);
+    case ZKL_OPERATION_SET_ACL:
+        return make_write(ZKL_CALL_SET_ACL, ZKL_WRITE_SET_ACL, wanted);
     case ZKL_OPERATION_TRANSACTION:
         return make_transaction(wanted);
     case ZKL_OPERATION_LIST_CHILDREN:
@@ -134,6 +136,8 @@ static zkl_call *make_call(const zkl_operation *wanted) {
         return make_read(ZKL_CALL_REMOVE_WATCHES, wanted);
     case ZKL_OPERATION_GET:
         return make_read(ZKL_CALL_GET, wanted);
+    case ZKL_OPERATION_GET_ACL:
+        return make_read(ZKL_CALL_GET_ACL, wanted);
     default:
         return make_read(ZKL_CALL_EXISTS, wanted);
     }

@@ -166,6 +166,7 @@ zkl_server_error zkl_rights_check(const zkl_ensemble *ensemble, const zkl_write 
         [ZKL_WRITE_CREATE] = ZKL_PERMISSION_CREATE,
         [ZKL_WRITE_DELETE] = ZKL_PERMISSION_DELETE,
         [ZKL_WRITE_SET] = ZKL_PERMISSION_WRITE,
+        [ZKL_WRITE_SET_ACL] = ZKL_PERMISSION_ADMIN,
         [ZKL_WRITE_CHECK] = ZKL_PERMISSION_READ,
     };
     bool is_of_parent = operation->kind == ZKL_WRITE_CREATE || operation->kind == ZKL_WRITE_DELETE;

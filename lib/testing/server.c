@@ -131,6 +131,10 @@ static zkl_answer *make_view(const zkl_server *server, const zkl_call *call, con
     if (!with_data) {
         view.data_size = 0;
     }
+    if (call->kind == ZKL_CALL_GET_ACL) {
+        view.data = zkl_node_acl(node) != NULL ? zkl_node_acl(node) : ZKL_ACL_OPEN;
+        view.data_size = data_size = strlen(view.data);
+    }
     zkl_answer *answer = zkl_answer_make_view(call->path, &view);
     answer->view.data_size = data_size; /* is told without them */
     fill_reply(answer, call);
@@ -295,6 +299,7 @@ static void answer_read(zkl_server *server, zkl_wire *wire, zkl_call *call) {
         break;
     case ZKL_CALL_EXISTS:
     case ZKL_CALL_GET:
+    case ZKL_CALL_GET_ACL:
         answer_node(server, wire, call);
         break;
     case ZKL_CALL_REMOVE_WATCHES:
@@ -312,6 +317,7 @@ static void answer_read(zkl_server *server, zkl_wire *wire, zkl_call *call) {
 static bool is_write(const zkl_call *call) {
     return call->kind == ZKL_CALL_CREATE || call->kind == ZKL_CALL_DELETE ||
            call->kind == ZKL_CALL_MULTI || call->kind == ZKL_CALL_SET ||
+           call->kind == ZKL_CALL_SET_ACL ||
            call->kind == ZKL_CALL_CLOSE || call->kind == ZKL_CALL_CONNECT;
 }
 

@@ -185,7 +185,8 @@ enum {
     ZKL_PERMISSION_READ = 1 << 0,
     ZKL_PERMISSION_WRITE = 1 << 1,
     ZKL_PERMISSION_CREATE = 1 << 2,
-    ZKL_PERMISSION_DELETE = 1 << 3
+    ZKL_PERMISSION_DELETE = 1 << 3,
+    ZKL_PERMISSION_ADMIN = 1 << 4
 };
 
 /* But for what is withheld for good. */

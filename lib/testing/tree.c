@@ -390,6 +390,18 @@ static zkl_server_error set_data(const zkl_tree *tree, const zkl_write_request *
     return error;
 }
 
+/* All servers have it at once. */
+static zkl_server_error set_acl(const zkl_tree *tree, const zkl_write_request *request,
+                                const zkl_write *operation) {
+    zkl_node *node = newest(tree, operation->path, strlen(operation->path));
+    if (!is_alive(node)) {
+        return ZKL_SERVER_ERROR_NO_NODE;
+    }
+    zkl_testing_free(node->acl);
+    put_acl(node, operation->acl, request->identities);
+    return ZKL_SERVER_ERROR_NONE;
+}
+
 static zkl_server_error carry_out(zkl_tree *tree, const zkl_write_request *request,
                                   const zkl_write *operation, zkl_tree_transaction *transaction) {
     if (operation->refusal != ZKL_SERVER_ERROR_NONE) {
@@ -402,6 +414,8 @@ static zkl_server_error carry_out(zkl_tree *tree, const zkl_write_request *reque
         return delete (tree, operation, transaction);
     case ZKL_WRITE_SET:
         return set_data(tree, request, operation, transaction);
+    case ZKL_WRITE_SET_ACL:
+        return set_acl(tree, request, operation);
     case ZKL_WRITE_CHECK:
         return check_node(newest(tree, operation->path, strlen(operation->path)), operation);
     case ZKL_WRITE_MULTI:

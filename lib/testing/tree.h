@@ -51,6 +51,7 @@ typedef enum zkl_write_kind {
     ZKL_WRITE_CREATE,
     ZKL_WRITE_DELETE,
     ZKL_WRITE_SET,
+    ZKL_WRITE_SET_ACL, /* alone: in no multi */
     ZKL_WRITE_CHECK,
     ZKL_WRITE_MULTI,
     ZKL_WRITE_CREATE_SESSION,
@@ -63,7 +64,7 @@ typedef struct zkl_write {
     const char *path;
     const void *data; /* create, set; NULL: none */
     size_t data_size;
-    const char *acl; /* create; NULL: open to all */
+    const char *acl; /* create, set ACL; NULL: open to all */
     bool ephemeral;
     bool sequential;
     bool container;           /* the leader deletes it, when it had children and has none */

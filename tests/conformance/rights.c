@@ -101,6 +101,30 @@ static bool node_that_one_identity_alone_may_set(void) {
     return true;
 }
 
+static bool acl_is_read_and_replaced(void) {
+    speaker *a = enter_as("a", "super:superpw");
+    speaker *b = enter_as("b", "super:other");
+    use_acl(a, NULL);
+    ask_parent(a, "/p");
+    ask_get_acl(a, "/p");
+    hear(a); /* simulated servers all have a new one at once */
+    use_acl(a, "digest:super:g9oN2HttPfn8MMWJZ2r45Np/LIA=:cdrwa");
+    ask_set_acl(a, "/p");
+    ask_get_acl(a, "/p");
+    ask_set_acl(a, "/none");
+    ask_get_acl(a, "/none");
+    hear(a);
+    catch_up(b);
+    use_acl(b, "world:anyone:cdrwa");
+    ask_list(b, "/p");
+    ask_get_acl(b, "/p");
+    ask_set_acl(b, "/p");
+    hear(b);
+    speaker_leave(b);
+    leave_nothing(a);
+    return true;
+}
+
 static bool digest_that_is_none_is_refused(void) {
     speaker *a = enter_as("a", "stock:secret");
     use_acl(a, "digest:nobody:cdrwa");
@@ -216,6 +240,7 @@ const conversation right_conversations[] = {
     CONVERSATION(queue_that_others_may_read),
     CONVERSATION(acl_of_an_explicit_identity),
     CONVERSATION(node_that_one_identity_alone_may_set),
+    CONVERSATION(acl_is_read_and_replaced),
     CONVERSATION(digest_that_is_none_is_refused),
     CONVERSATION(nobody_has_no_identity_for_an_acl),
     CONVERSATION(scheme_that_the_servers_do_not_know),

@@ -155,6 +155,14 @@ static void on_got(void *arg, const zkl_reply *reply) {
     answered(arg, reply, more);
 }
 
+static void on_got_acl(void *arg, const zkl_reply *reply) {
+    char more[TRANSCRIPT_LINE_SIZE] = "";
+    if (reply->outcome == ZKL_OUTCOME_OK) {
+        snprintf(more, sizeof(more), ", %.*s", (int)reply->data_length, reply->data);
+    }
+    answered(arg, reply, more);
+}
+
 static int compare_names(const void *one, const void *other) {
     return strcmp(*(const char *const *)one, *(const char *const *)other);
 }
@@ -537,6 +545,20 @@ void ask_set_first(speaker *self, const char *path) {
     ask(self, "set if never set",
         (zkl_operation){ .kind = ZKL_OPERATION_SET, .path = path, .data = "first", .version = 0 },
         on_set);
+}
+
+void ask_get_acl(speaker *self, const char *path) {
+    ask(self, "get ACL", (zkl_operation){ .kind = ZKL_OPERATION_GET_ACL, .path = path },
+        on_got_acl);
+}
+
+void ask_set_acl(speaker *self, const char *path) {
+    ask(self, "set ACL",
+        (zkl_operation){ .kind = ZKL_OPERATION_SET_ACL,
+                         .path = path,
+                         .acl = self->acl,
+                         .version = ZKL_ANY_VERSION },
+        on_done);
 }
 
 /* ---- Waiting -------------------------------------------------------------------------------- */

@@ -57,6 +57,9 @@ void ask_get(speaker *self, const char *path);
 void ask_set(speaker *self, const char *path);
 /** To "first", of version 0 only. */
 void ask_set_first(speaker *self, const char *path);
+void ask_get_acl(speaker *self, const char *path);
+/** To that of use_acl. */
+void ask_set_acl(speaker *self, const char *path);
 
 /** Waits until all that he has asked is answered. */
 void hear(speaker *self);

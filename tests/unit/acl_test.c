@@ -27,7 +27,7 @@ TEST(entries_are_read_as_the_command_line_of_zookeeper_reads_them) {
         { ZKL_ACL_OPEN, "world anyone 31; " },
         { ZKL_ACL_AUTHENTICATED, "auth  31; " },
         { "world:anyone:r", "world anyone 1; " },
-        { "digest:stock:hI/+fd=:rwcda", "digest stock:hI/+fd= 31; " },
+        { "digest:stock:hI/+fd=:cdrwa", "digest stock:hI/+fd= 31; " },
         { "world:anyone:r,sasl:stock@EXAMPLE.ORG:cd",
           "world anyone 1; sasl stock@EXAMPLE.ORG 12; " },
         { "ip:10.0.0.0/8:w,ip:2001:db8::1:a", "ip 10.0.0.0/8 2; ip 2001:db8::1 16; " },
@@ -106,25 +106,25 @@ static void expect_written(const char *acl, size_t shared_count, const char *own
 }
 
 TEST(own_identity_alone_may_write_and_set_the_acl) {
-    expect_written(NULL, 0, "own:o=", "world:anyone:rcd,digest:own:o=:wa");
+    expect_written(NULL, 0, "own:o=", "world:anyone:cdr,digest:own:o=:wa");
     expect_written("world:anyone:w", 0, "own:o=", "digest:own:o=:wa");
     expect_written("world:anyone:r,ip:10.0.0.1:wa,digest:stock:s=:cdrwa", 2,
-                   "own:o=", "world:anyone:r,digest:stock:s=:rcd,digest:own:o=:wa");
+                   "own:o=", "world:anyone:r,digest:stock:s=:cdr,digest:own:o=:wa");
     expect_written(ZKL_ACL_AUTHENTICATED, 2,
-                   "own:o=", "digest:one:hash1=:rcd,digest:two:hash2=:rcd,digest:own:o=:wa");
+                   "own:o=", "digest:one:hash1=:cdr,digest:two:hash2=:cdr,digest:own:o=:wa");
 }
 
 TEST(scheme_auth_stands_for_the_shared_identities) {
-    expect_written(ZKL_ACL_AUTHENTICATED, 1, NULL, "digest:one:hash1=:rwcda");
+    expect_written(ZKL_ACL_AUTHENTICATED, 1, NULL, "digest:one:hash1=:cdrwa");
     expect_written("auth::r,world:anyone:c,auth::wd", 2, NULL,
-                   "world:anyone:c,digest:one:hash1=:rwd,digest:two:hash2=:rwd");
+                   "world:anyone:c,digest:one:hash1=:drw,digest:two:hash2=:drw");
     expect_written("world:anyone:r", 2, NULL, "world:anyone:r");
 }
 
 /* As they refuse the scheme auth of who has shown no identity. */
 TEST(scheme_auth_without_identities_is_what_the_servers_refuse) {
-    expect_written(ZKL_ACL_AUTHENTICATED, 0, NULL, "digest:nobody:rwcda");
-    expect_written(ZKL_ACL_AUTHENTICATED, 0, "own:o=", "digest:nobody:rcd,digest:own:o=:wa");
+    expect_written(ZKL_ACL_AUTHENTICATED, 0, NULL, "digest:nobody:cdrwa");
+    expect_written(ZKL_ACL_AUTHENTICATED, 0, "own:o=", "digest:nobody:cdr,digest:own:o=:wa");
 }
 
 TEST(longest_acl_has_room) {
@@ -137,7 +137,7 @@ TEST(longest_acl_has_room) {
     }
     size_t used = 0;
     while (used < ZKL_ACL_MAX - 40) {
-        used += (size_t)snprintf(acl + used, sizeof(acl) - used, "x509:CN=%030d:rcd,", 7);
+        used += (size_t)snprintf(acl + used, sizeof(acl) - used, "x509:CN=%030d:cdr,", 7);
     }
     snprintf(acl + used, sizeof(acl) - used, "auth::cdrwa");
     zkl_acl_write(text, acl,

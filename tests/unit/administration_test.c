@@ -314,6 +314,34 @@ TEST(node_is_read_as_it_was_written) {
     end();
 }
 
+TEST(acl_is_set_and_read_and_holds) {
+    static const char closed[] = "digest:stock:nobodys-hash=:cdrwa,world:anyone:r";
+    begin(12);
+    zkl_node *node = NULL;
+    make("/locks");
+    EXPECT_INT(zkl_node_read(client, "/locks", WITHIN_MS, &node), ZKL_OK);
+    EXPECT_TEXT(node->acl, "world:anyone:cdrwa");
+    zkl_node_free(node);
+    EXPECT_INT(zkl_node_set_acl(client, "/locks", closed, WITHIN_MS), ZKL_OK);
+    EXPECT_INT(zkl_node_read(client, "/locks", WITHIN_MS, &node), ZKL_OK);
+    EXPECT_TEXT(node->acl, closed);
+    zkl_node_free(node);
+    EXPECT_INT(zkl_node_set_acl(client, "/locks", "world:anyone:cdrwa", WITHIN_MS),
+               ZKL_NO_PERMISSION);
+    EXPECT(strstr(zkl_error_message(), "/locks") != NULL);
+    end();
+}
+
+TEST(acl_that_is_none_is_not_set) {
+    begin(13);
+    EXPECT_REFUSED(zkl_node_set_acl(client, "/locks", "anyone", WITHIN_MS), "acl");
+    EXPECT_INT(zkl_node_set_acl(client, "/locks", NULL, WITHIN_MS), ZKL_INVALID_ARGUMENT);
+    EXPECT_REFUSED(zkl_node_set_acl(client, "locks", "world:anyone:r", WITHIN_MS), "path");
+    EXPECT_INT(zkl_node_set_acl(client, "/none", "world:anyone:r", WITHIN_MS), ZKL_NO_NODE);
+    EXPECT_TEXT(zkl_error_message(), "path \"/none\": there is no such node");
+    end();
+}
+
 TEST(node_that_is_not_there_cannot_be_read) {
     begin(11);
     zkl_node *node = (zkl_node *)client;

@@ -294,6 +294,19 @@ TEST(transaction_that_sets_a_protected_node_is_refused) {
     end();
 }
 
+TEST(acl_that_is_set_has_no_identity_of_the_session) {
+    begin();
+    zkl_client *client = open_closed();
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_lock *lock = hold_with(client, NULL, &grant);
+    EXPECT_REFUSED(zkl_node_set_acl(client, grant.node, ZKL_ACL_OPEN, ENOUGH_MS), "protected");
+    EXPECT_INT(zkl_node_set_acl(client, "/locks", "world:anyone:r,auth::cdrwa", ENOUGH_MS), ZKL_OK);
+    expect_acl("/locks", "world:anyone 1; digest:stock 31; ");
+    zkl_lock_close(lock);
+    close_client(client);
+    end();
+}
+
 /* ---- A forged mark --------------------------------------------------------------------------- */
 
 typedef struct waiting {
@@ -505,5 +518,5 @@ TEST(auth_of_a_lock_stands_for_nobody_where_identities_are_not_known) {
     const zkl_operation parent = { .kind = ZKL_OPERATION_CREATE_PARENT,
                                    .path = "/locks/stock",
                                    .acl = ZKL_ACL_AUTHENTICATED };
-    EXPECT_TEXT(zkl_protection_acl(&self, &parent, room), "digest:nobody:rwcda");
+    EXPECT_TEXT(zkl_protection_acl(&self, &parent, room), "digest:nobody:cdrwa");
 }

@@ -95,6 +95,8 @@ static zkl_outcome send_operation(zkl_operations *self, const zkl_operation *ope
         [ZKL_OPERATION_REMOVE_WATCHES] = "unwatch",
         [ZKL_OPERATION_GET] = "get",
         [ZKL_OPERATION_SET] = "set",
+        [ZKL_OPERATION_GET_ACL] = "get ACL",
+        [ZKL_OPERATION_SET_ACL] = "set ACL",
     };
     fake_operations *fake = of(self);
     char verb[32];
