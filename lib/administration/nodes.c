@@ -81,8 +81,8 @@ static const void *copy_data(zkl_pool *pool, const zkl_reply *reply) {
 static int ask_path(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path,
                     const char *acl, const zkl_reply **reply) {
     zkl_question *question = NULL;
-    ZKL_TRY(zkl_inquiry_ask_one(inquiry, kind, zkl_inquiry_full_path(inquiry, path), acl,
-                                &question));
+    ZKL_TRY(
+        zkl_inquiry_ask_one(inquiry, kind, zkl_inquiry_full_path(inquiry, path), acl, &question));
     *reply = &question->reply;
     if (question->reply.outcome == ZKL_OUTCOME_NO_NODE) {
         zkl_error_note("path", path, "there is no such node");

@@ -112,8 +112,7 @@ static bool makes_protected(const zkl_operation *operation) {
 static bool creates(const zkl_operation *operation) {
     return operation->kind == ZKL_OPERATION_CREATE ||
            operation->kind == ZKL_OPERATION_CREATE_PARENT ||
-           operation->kind == ZKL_OPERATION_SET_ACL ||
-           operation->kind == ZKL_OPERATION_TRANSACTION;
+           operation->kind == ZKL_OPERATION_SET_ACL || operation->kind == ZKL_OPERATION_TRANSACTION;
 }
 
 const char *zkl_protection_acl(const zkl_protection *self, const zkl_operation *operation,

@@ -40,7 +40,7 @@
     X(ZKL_OPERATION_TRANSACTION, "transaction")                                                    \
     X(ZKL_OPERATION_GET,                                                                           \
       "get") /* of what nodes say, by who asks for them, or is asked for the lock */               \
-    X(ZKL_OPERATION_SET, "set") /* of the data of others, to ask them for the lock */               \
+    X(ZKL_OPERATION_SET, "set") /* of the data of others, to ask them for the lock */              \
     X(ZKL_OPERATION_GET_ACL, "get_acl")                                                            \
     X(ZKL_OPERATION_SET_ACL, "set_acl")
 

@@ -163,10 +163,8 @@ static const zkl_node *find_parent(const zkl_ensemble *ensemble, const char *pat
 zkl_server_error zkl_rights_check(const zkl_ensemble *ensemble, const zkl_write *operation,
                                   const char *identities, int64_t zxid) {
     static const int permissions[] = {
-        [ZKL_WRITE_CREATE] = ZKL_PERMISSION_CREATE,
-        [ZKL_WRITE_DELETE] = ZKL_PERMISSION_DELETE,
-        [ZKL_WRITE_SET] = ZKL_PERMISSION_WRITE,
-        [ZKL_WRITE_SET_ACL] = ZKL_PERMISSION_ADMIN,
+        [ZKL_WRITE_CREATE] = ZKL_PERMISSION_CREATE, [ZKL_WRITE_DELETE] = ZKL_PERMISSION_DELETE,
+        [ZKL_WRITE_SET] = ZKL_PERMISSION_WRITE,     [ZKL_WRITE_SET_ACL] = ZKL_PERMISSION_ADMIN,
         [ZKL_WRITE_CHECK] = ZKL_PERMISSION_READ,
     };
     bool is_of_parent = operation->kind == ZKL_WRITE_CREATE || operation->kind == ZKL_WRITE_DELETE;

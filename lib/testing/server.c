@@ -317,8 +317,8 @@ static void answer_read(zkl_server *server, zkl_wire *wire, zkl_call *call) {
 static bool is_write(const zkl_call *call) {
     return call->kind == ZKL_CALL_CREATE || call->kind == ZKL_CALL_DELETE ||
            call->kind == ZKL_CALL_MULTI || call->kind == ZKL_CALL_SET ||
-           call->kind == ZKL_CALL_SET_ACL ||
-           call->kind == ZKL_CALL_CLOSE || call->kind == ZKL_CALL_CONNECT;
+           call->kind == ZKL_CALL_SET_ACL || call->kind == ZKL_CALL_CLOSE ||
+           call->kind == ZKL_CALL_CONNECT;
 }
 
 static void answer(zkl_attachment *attachment, zkl_call *call) {
