@@ -65,7 +65,7 @@ static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
         zkl_timer_stop(call->limit);
     }
     if (call->application.ended == NULL) {
-        zkl_condition_broadcast(&call->lock->changed);
+        zkl_lock_callbacks_wake(&call->lock->calls);
     } else {
         zkl_lock_callback_post(&call->callback);
     }
@@ -88,7 +88,7 @@ static void wait_until_over(const zkl_lock_call *call) {
     int64_t deadline_ms = waits ? zkl_deadline(call->timeout_ms) : INT64_MAX;
     bool in_time = true;
     while (call->state == ZKL_CALL_WAITS && !calls->closing && in_time) {
-        in_time = zkl_condition_wait(calls->changed, &call->lock->client->mutex, deadline_ms);
+        in_time = zkl_lock_callbacks_wait(calls, deadline_ms);
     }
 }
 

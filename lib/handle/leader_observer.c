@@ -32,7 +32,6 @@ typedef struct leader_callback {
 struct zkl_observer {
     zkl_handle open; /* first */
     zkl_lock_callbacks callbacks;
-    pthread_cond_t changed;
     zkl_leader_watch watch;
 };
 
@@ -96,11 +95,6 @@ static int begin(zkl_observer *observer, const char *resource, const leader_call
     return ZKL_OK;
 }
 
-static void free_observer(zkl_observer *observer) {
-    zkl_condition_end(&observer->changed);
-    free(observer);
-}
-
 int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_callback *callback,
                          void *arg, zkl_observer **result) {
     ZKL_BEGIN_CALL;
@@ -112,11 +106,10 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
     zkl_observer *observer = calloc(1, sizeof(*observer));
     ZKL_TRY(zkl_made(observer));
     leader_callback given = { .tell = callback, .arg = arg, .told.leader.status = ZKL_PENDING };
-    zkl_condition_begin(&observer->changed);
-    zkl_lock_callbacks_begin(&observer->callbacks, client, &observer->changed);
+    observer->callbacks.client = client;
     int status = begin(observer, resource, &given);
     if (status != ZKL_OK) {
-        free_observer(observer);
+        free(observer);
         return status;
     }
     zkl_handle_open(&observer->open);
@@ -135,6 +128,6 @@ void zkl_observer_close(zkl_observer *observer) {
     zkl_leader_watch_end(&observer->watch);
     zkl_lock_callbacks_close(&observer->callbacks);
     pthread_mutex_unlock(&client->mutex);
-    free_observer(observer);
+    free(observer);
     zkl_client_drop(client);
 }

@@ -100,7 +100,6 @@ struct zkl_lock {
     lock_change change;
     zkl_lock_events *events; /* NULL: there is no state callback */
     zkl_lock_callbacks calls;
-    pthread_cond_t changed;         /* a call is over, or a callback */
     zkl_lock_call *pending;         /* waits for the verdict, or the end of the release */
     zkl_transaction *commits;       /* under way */
     struct zkl_lock_search *search; /* of a layer; NULL: none */

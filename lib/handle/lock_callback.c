@@ -6,16 +6,33 @@
 
 #include "base/threads.h"
 
-void zkl_lock_callbacks_begin(zkl_lock_callbacks *all, zkl_client *client,
-                              pthread_cond_t *changed) {
-    all->client = client;
-    all->changed = changed;
+/* ---- Threads that wait ------------------------------------------------------------ */
+
+struct zkl_lock_wait {
+    pthread_cond_t over;
+    struct zkl_lock_wait *next;
+};
+
+bool zkl_lock_callbacks_wait(zkl_lock_callbacks *all, int64_t deadline_ms) {
+    struct zkl_lock_wait wait;
+    zkl_condition_begin(&wait.over);
+    LL_PREPEND(all->waits, &wait);
+    bool in_time = zkl_condition_wait(&wait.over, &all->client->mutex, deadline_ms);
+    LL_DELETE(all->waits, &wait);
+    zkl_condition_end(&wait.over);
+    return in_time;
+}
+
+void zkl_lock_callbacks_wake(const zkl_lock_callbacks *all) {
+    for (struct zkl_lock_wait *wait = all->waits; wait != NULL; wait = wait->next) {
+        zkl_condition_broadcast(&wait->over);
+    }
 }
 
 void zkl_lock_callbacks_leave(zkl_lock_callbacks *all) {
     all->inside--;
     if (all->closing) {
-        zkl_condition_broadcast(all->changed);
+        zkl_lock_callbacks_wake(all);
     }
 }
 
@@ -83,12 +100,12 @@ void zkl_lock_callback_post(zkl_lock_callback *self) {
 
 void zkl_lock_callbacks_close(zkl_lock_callbacks *all) {
     all->closing = true;
-    zkl_condition_broadcast(all->changed);
+    zkl_lock_callbacks_wake(all);
     if (all->running != NULL && all->runs_on == zkl_thread_number()) {
         end(all->running); /* it closes its own handle, and is not waited for */
     }
     while (all->inside > 0) {
-        (void)zkl_condition_wait(all->changed, &all->client->mutex, INT64_MAX);
+        (void)zkl_lock_callbacks_wait(all, INT64_MAX);
     }
     for (zkl_lock_callback *one = all->owed, *next; one != NULL; one = next) {
         next = one->next;

@@ -14,15 +14,15 @@
 
 typedef struct zkl_lock_callback zkl_lock_callback;
 
-/** The callbacks of one kind that one handle owes. */
+/** The callbacks of one kind that one handle owes. The client is the caller's to fill. */
 typedef struct zkl_lock_callbacks {
     zkl_client *client;
     zkl_lock_callback *owed;
-    zkl_lock_callback *running; /* NULL: none runs */
-    uint64_t runs_on;           /* the number of its thread */
-    size_t inside;              /* threads in a call, and the callback that runs */
-    bool closing;               /* the handle is being closed */
-    pthread_cond_t *changed;    /* the handle's */
+    zkl_lock_callback *running;  /* NULL: none runs */
+    uint64_t runs_on;            /* the number of its thread */
+    struct zkl_lock_wait *waits; /* of threads, on whose stacks they are */
+    unsigned inside;             /* threads in a call, and the callback that runs */
+    bool closing;                /* the handle is being closed */
 } zkl_lock_callbacks;
 
 typedef struct zkl_lock_callback_kind {
@@ -44,9 +44,6 @@ struct zkl_lock_callback {
     zkl_lock_callback *prev, *next;
 };
 
-/** `changed` lives as long as the handle. */
-void zkl_lock_callbacks_begin(zkl_lock_callbacks *all, zkl_client *client, pthread_cond_t *changed);
-
 /** It is owed from now on. */
 void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,
                            const zkl_lock_callback_kind *kind);
@@ -54,6 +51,12 @@ void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,
 void zkl_lock_callback_forget(zkl_lock_callback *self);
 /** Puts it into the queue, unless it is there already. */
 void zkl_lock_callback_post(zkl_lock_callback *self);
+
+/** Waits for a call of the handle, or a callback, that is over, or for its close. As
+ *  zkl_condition_wait. */
+bool zkl_lock_callbacks_wait(zkl_lock_callbacks *all, int64_t deadline_ms);
+/** Wakes all that wait so. */
+void zkl_lock_callbacks_wake(const zkl_lock_callbacks *all);
 
 /** A thread leaves a call on the handle, where it was counted as `inside`. */
 void zkl_lock_callbacks_leave(zkl_lock_callbacks *all);

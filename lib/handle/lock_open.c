@@ -85,7 +85,6 @@ static int read_members(const zkl_lock_member *given, size_t count,
 /* ---- Opening ------------------------------------------------------------------------------ */
 
 static void free_lock(zkl_lock *lock) {
-    zkl_condition_end(&lock->changed);
     if (lock->events != NULL) {
         free(lock->events->for_grant);
         free(lock->events->for_loss);
@@ -147,7 +146,7 @@ static int make_events(zkl_lock *lock) {
     }
     lock->events = calloc(1, sizeof(*lock->events));
     ZKL_TRY(zkl_made(lock->events));
-    zkl_lock_callbacks_begin(&lock->events->owed, lock->client, &lock->changed);
+    lock->events->owed.client = lock->client;
     return ZKL_OK;
 }
 
@@ -191,9 +190,7 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
                      const zkl_lock_options *options, zkl_lock **result) {
     zkl_lock *lock = calloc(1, sizeof(*lock) + count * sizeof(lock->members[0]));
     ZKL_TRY(zkl_made(lock));
-    zkl_condition_begin(&lock->changed);
-    zkl_lock_callbacks_begin(&lock->calls, client, &lock->changed);
-    lock->client = client;
+    lock->client = lock->calls.client = client;
     lock->count = count;
     lock->is_set = is_set;
     lock->texts = zkl_shared_pool_make();
