@@ -35,25 +35,6 @@ void zkl_pool_free(zkl_pool *pool) {
     }
 }
 
-zkl_shared_pool *zkl_shared_pool_make(void) {
-    zkl_shared_pool *shared = calloc(1, sizeof(*shared));
-    zkl_shared_pool_keep(shared);
-    return shared;
-}
-
-void zkl_shared_pool_keep(zkl_shared_pool *shared) {
-    if (shared != NULL) {
-        shared->keepers++;
-    }
-}
-
-void zkl_shared_pool_drop(zkl_shared_pool *shared) {
-    if (shared != NULL && --shared->keepers == 0) {
-        zkl_pool_free(&shared->pool);
-        free(shared);
-    }
-}
-
 void *zkl_pool_copy(zkl_pool *pool, const void *bytes, size_t size) {
     void *copied = zkl_pool_take(pool, size);
     if (copied != NULL && size > 0) {

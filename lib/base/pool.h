@@ -17,18 +17,6 @@ int zkl_pool_status(const zkl_pool *pool);
 /** Frees all that was taken. */
 void zkl_pool_free(zkl_pool *pool);
 
-/** A pool that several keep, each until it drops it. With one mutex held, for all of them. */
-typedef struct zkl_shared_pool {
-    zkl_pool pool;
-    size_t keepers;
-} zkl_shared_pool;
-
-/** One that the caller keeps. NULL: out of memory. */
-zkl_shared_pool *zkl_shared_pool_make(void);
-/** NULL is fine, here and below. */
-void zkl_shared_pool_keep(zkl_shared_pool *shared);
-void zkl_shared_pool_drop(zkl_shared_pool *shared);
-
 /** A copy of that memory. NULL: out of memory. */
 void *zkl_pool_copy(zkl_pool *pool, const void *bytes, size_t size);
 /** A copy of that text; NULL stays NULL. */

@@ -58,7 +58,7 @@ int zkl_client_info(zkl_client *client, zkl_client_information *information) {
 
 /* What is so now is not counted up and down: it is collected when somebody asks. */
 static void look_at_request(const zkl_request_runner *runner) {
-    zkl_class_metrics *class = runner->sender.options.metrics;
+    zkl_class_metrics *class = runner->sender.options.origin->metrics;
     if (class == NULL) {
         return;
     }

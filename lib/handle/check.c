@@ -44,10 +44,10 @@ static uint64_t stays(const zkl_request_runner *runner) {
     return runner != NULL && runner->request.stage < ZKL_STAGE_LEAVING ? 1 : 0;
 }
 
-/* Each request of the handle keeps its texts, as the handle itself does: so the others, of which
+/* Each request of the handle keeps its origin, as the handle itself does: so the others, of which
  * there may be thousands in the session, need not be looked at. */
 static uint64_t count_left_behind(const zkl_lock *lock) {
-    uint64_t count = lock->texts->keepers - 1 - stays(lock->change.upgrade);
+    uint64_t count = lock->origin->keepers - 1 - stays(lock->change.upgrade);
     for (size_t i = 0; i < lock->count; i++) {
         count -= stays(lock->members[i].runner);
     }

@@ -163,7 +163,7 @@ static zkl_request_facts facts_of(const zkl_lock *lock, int64_t now_ms) {
     const lock_member *member = &lock->members[0];
     const zkl_borrower *borrower = lock->borrower;
     zkl_request_facts facts =
-        zkl_client_request_facts(lock->client, lock->metrics, member->resource);
+        zkl_client_request_facts(lock->client, lock->origin->metrics, member->resource);
     facts.mode = member->mode;
     facts.parent_path = member->path;
     if (member->runner != NULL) {

@@ -78,8 +78,8 @@ void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
 
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status) {
     for (size_t i = first; i < lock->count; i++) {
-        zkl_telemetry_decided(
-            zkl_client_request_facts(lock->client, lock->metrics, lock->members[i].resource),
-            status, "");
+        zkl_telemetry_decided(zkl_client_request_facts(lock->client, lock->origin->metrics,
+                                                       lock->members[i].resource),
+                              status, "");
     }
 }

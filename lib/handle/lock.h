@@ -85,11 +85,9 @@ typedef struct zkl_borrower {
 struct zkl_lock {
     zkl_handle open; /* first */
     zkl_client *client;
-    uint64_t id;
-    const zkl_lock_options *options; /* the client's, or a copy with its strings in `texts` */
-    zkl_shared_pool *texts;          /* and the names and paths of the resources */
+    const zkl_lock_options *options; /* the client's, or a copy in the texts of its origin */
+    zkl_request_origin *origin;      /* of its requests */
     bool is_set;                     /* opened with a mode for each of its resources */
-    zkl_class_metrics *metrics;
 
     /* IDLE; ACQUIRING: a call waits for the verdict; HELD; LOST: the grant, or one resource of a
      * set, was lost, until the release; RELEASING: a call waits for the deletion of the nodes.

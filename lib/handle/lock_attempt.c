@@ -201,21 +201,10 @@ static size_t watched_bytes(const zkl_lock *lock) {
 int zkl_lock_start_request(const lock_member *member, zkl_session *session,
                            zkl_run_options *options, zkl_request_runner **runner) {
     const zkl_lock *lock = member->lock;
-    bool is_lent =
-        options->request->lent; /* it changes hands without a write, so it names nobody */
+    options->origin = lock->origin;
     options->resource = member->resource;
     options->parent_path = member->path;
-    options->tells_contended = lock->options->tell_contended != 0 || is_lent;
-    options->revocable = lock->options->revocable != 0;
-    options->owner_id = is_lent ? 0 : lock->id;
-    options->thread = is_lent ? 0 : lock->grant.owner.thread;
-    options->process = lock->open.process;
-    options->owner_name = is_lent ? NULL : lock->options->owner;
-    options->texts = lock->texts;
-    options->note = lock->options->note;
-    options->node_acl = lock->options->node_acl;
-    options->parent_acl = lock->options->parent_acl;
-    options->metrics = lock->metrics;
+    options->thread = lock->grant.owner.thread;
     return zkl_request_runner_start(session, options, runner);
 }
 

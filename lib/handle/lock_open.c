@@ -91,7 +91,7 @@ static void free_lock(zkl_lock *lock) {
         free(lock->events);
     }
     free(lock->attempt.why);
-    zkl_shared_pool_drop(lock->texts);
+    zkl_request_origin_drop(lock->origin);
     free(lock);
 }
 
@@ -99,7 +99,7 @@ static void fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_memb
     char path[ZKL_PARENT_PATH_SIZE];
     zkl_client_resource_path(lock->client, given->resource, path);
     member->lock = lock;
-    member->path = zkl_pool_copy_text(&lock->texts->pool, path);
+    member->path = zkl_pool_copy_text(&lock->origin->texts, path);
     member->resource =
         member->path != NULL ? member->path + strlen(path) - strlen(given->resource) : NULL;
     member->mode = given->mode;
@@ -125,7 +125,7 @@ static const zkl_lock_options *keep_options(zkl_lock *lock, const zkl_lock_optio
     if (options == NULL) {
         return usual;
     }
-    zkl_pool *texts = &lock->texts->pool;
+    zkl_pool *texts = &lock->origin->texts;
     zkl_lock_options *own = zkl_pool_copy(texts, options, sizeof(*options));
     if (own == NULL) {
         return usual;
@@ -151,8 +151,8 @@ static int make_events(zkl_lock *lock) {
 }
 
 static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_options *options) {
-    zkl_pool *texts = &lock->texts->pool;
-    lock->options = keep_options(lock, options);
+    zkl_pool *texts = &lock->origin->texts;
+    lock->options = lock->origin->options = keep_options(lock, options);
     for (size_t i = 0; i < lock->count; i++) {
         fill_member(lock, &lock->members[i], &members[i]);
     }
@@ -177,9 +177,9 @@ static int attach(zkl_lock *lock, const char *resource_class) {
         ZKL_TRY(zkl_client_need_callbacks(client));
     }
     ZKL_TRY(lock->borrower != NULL ? zkl_lender_find(lock) : ZKL_OK);
-    lock->metrics =
+    lock->origin->metrics =
         zkl_metrics_class(client->metrics, resource_class != NULL ? resource_class : "");
-    lock->id = ++client->last_lock_id;
+    lock->origin->handle = ++client->last_lock_id;
     lock->close_listener = (zkl_close_listener){ .closes = zkl_lock_client_closes, .arg = lock };
     DL_APPEND(client->close_listeners, &lock->close_listener);
     zkl_client_keep(client);
@@ -193,8 +193,8 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
     lock->client = lock->calls.client = client;
     lock->count = count;
     lock->is_set = is_set;
-    lock->texts = zkl_shared_pool_make();
-    int status = zkl_made(lock->texts);
+    lock->origin = zkl_request_origin_make();
+    int status = zkl_made(lock->origin);
     if (status == ZKL_OK) {
         status = fill(lock, members, options);
     }
@@ -206,6 +206,7 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
         return status;
     }
     zkl_handle_open(&lock->open);
+    lock->origin->process = lock->open.process;
     *result = lock;
     return ZKL_OK;
 }
@@ -271,8 +272,8 @@ void zkl_lock_close(zkl_lock *lock) {
     }
     DL_DELETE(client->close_listeners, &lock->close_listener);
     zkl_lender_leave(lock);
-    zkl_shared_pool_drop(lock->texts); /* its requests may keep them */
-    lock->texts = NULL;
+    zkl_request_origin_drop(lock->origin); /* its requests may keep it */
+    lock->origin = NULL;
     pthread_mutex_unlock(&client->mutex);
     zkl_handle_close(&lock->open);
     free_lock(lock);

@@ -7,8 +7,8 @@ static void tell_lost(const zkl_lock *lock) {
     int64_t now_ms = zkl_session_now_ms(&lock->client->sessions->session);
     for (size_t i = 0; i < lock->count; i++) {
         const zkl_request_runner *runner = lock->members[i].runner;
-        zkl_request_facts facts =
-            zkl_client_request_facts(lock->client, lock->metrics, lock->members[i].resource);
+        zkl_request_facts facts = zkl_client_request_facts(lock->client, lock->origin->metrics,
+                                                           lock->members[i].resource);
         facts.record.session_id = runner != NULL ? runner->session->id : facts.record.session_id;
         facts.record.waited_ms = -1;
         facts.record.held_ms = now_ms - lock->grant.granted_ms;

@@ -126,7 +126,8 @@ static zkl_outcome send(zkl_create_group *group, zkl_sender *sender) {
     const zkl_operation transaction = { .kind = ZKL_OPERATION_TRANSACTION,
                                         .all = creates,
                                         .count = group->size,
-                                        .acl = group->members[0]->options.node_acl };
+                                        .acl =
+                                            group->members[0]->options.origin->options->node_acl };
     zkl_outcome outcome = zkl_send(sender, &transaction, on_transacted, group, NULL);
     free(paths);
     if (outcome == ZKL_OUTCOME_OK) {

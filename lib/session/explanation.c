@@ -109,7 +109,7 @@ zkl_request_facts zkl_request_facts_of(const zkl_request_sender *sender) {
     bool was_granted = sender->granted_ms >= 0;
     zkl_request_facts facts = {
         .log = session->log,
-        .metrics = sender->options.metrics,
+        .metrics = sender->options.origin->metrics,
         .mode = request->options.mode,
         .parent_path = sender->options.parent_path,
         .node = request->own.node,

@@ -207,7 +207,7 @@ static void back_off(zkl_request_runner *runner) {
                           ? (int64_t)BACK_OFF_FIRST_MS << runner->back_offs
                           : BACK_OFF_LONGEST_MS;
     runner->back_offs++;
-    ZKL_COUNT(runner->sender.options.metrics, retries);
+    ZKL_COUNT(runner->sender.options.origin->metrics, retries);
     int64_t now_ms = zkl_session_now_ms(runner->session);
     int64_t until_ms = now_ms + zkl_session_shorten(runner->session, longest);
     runner->pause_ends_ms = zkl_create_group_pause(runner->sender.options.group, now_ms, until_ms);
@@ -216,11 +216,16 @@ static void back_off(zkl_request_runner *runner) {
 
 /* ---- Verdicts and the end ---------------------------------------------- */
 
+/* A lender is told, too. */
+static bool tells_contended(const zkl_request_origin *origin, const zkl_request_options *request) {
+    return origin->options->tell_contended != 0 || request->lent;
+}
+
 static void take_room(zkl_request_runner *runner, unsigned permits) {
     const zkl_run_options *options = &runner->sender.options;
+    bool tells = tells_contended(options->origin, &runner->request.options);
     runner->session->watched_bytes -= runner->watched_bytes;
-    runner->watched_bytes =
-        zkl_request_runner_watched_bytes(options->parent_path, permits, options->tells_contended);
+    runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, permits, tells);
     runner->session->watched_bytes += runner->watched_bytes;
 }
 
@@ -293,7 +298,7 @@ static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
 }
 
 static void free_runner(zkl_request_runner *runner) {
-    zkl_shared_pool_drop(runner->sender.options.texts);
+    zkl_request_origin_drop(runner->sender.options.origin);
     zkl_pool_free(&runner->memory);
     free(runner);
 }
@@ -364,7 +369,7 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, const 
         break;
     case ZKL_ACTION_GRANT:
         if (event->kind == ZKL_EVENT_WATCH_FIRED) {
-            ZKL_COUNT(runner->sender.options.metrics, hand_offs);
+            ZKL_COUNT(runner->sender.options.origin->metrics, hand_offs);
         }
         /* fall through */
     case ZKL_ACTION_FAIL:
@@ -474,7 +479,7 @@ static void prepare_watches(zkl_request_runner *runner, const zkl_run_options *o
         .find_upgrade = find_upgrade,
         .own = { .arg = runner, .armed = on_own_watch_armed, .fired = on_own_watch_fired },
     };
-    if (options->tells_contended) {
+    if (tells_contended(options->origin, options->request)) {
         runner->holder_watch.children =
             zkl_pool_take(&runner->memory, sizeof(*runner->holder_watch.children));
     }
@@ -503,7 +508,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->sender.position = -1;
     runner->sender.options = *options;
     runner->sender.options.request = NULL;
-    zkl_shared_pool_keep(options->texts);
+    options->origin->keepers++;
     prepare_watches(runner, options);
     if (zkl_pool_status(&runner->memory) != ZKL_OK) {
         free_runner(runner);
@@ -535,7 +540,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
         return ZKL_LEASE_IMPOSSIBLE;
     }
     zkl_request_session begun = { .connected = session->connected };
-    if (!zkl_session_make_guid(session, !options->revocable, begun.guid)) {
+    if (!zkl_session_make_guid(session, options->origin->options->revocable == 0, begun.guid)) {
         return ZKL_SYSTEM;
     }
     zkl_request_runner *runner = make_runner(session, options);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/threads.h"
@@ -9,6 +10,21 @@
 void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news news, int status) {
     if (self->options.owner.on_news != NULL) {
         self->options.owner.on_news(self->options.owner.arg, news, status);
+    }
+}
+
+zkl_request_origin *zkl_request_origin_make(void) {
+    zkl_request_origin *origin = calloc(1, sizeof(*origin));
+    if (origin != NULL) {
+        origin->keepers = 1;
+    }
+    return origin;
+}
+
+void zkl_request_origin_drop(zkl_request_origin *origin) {
+    if (origin != NULL && --origin->keepers == 0) {
+        zkl_pool_free(&origin->texts);
+        free(origin);
     }
 }
 
@@ -32,18 +48,22 @@ static void write_path(const zkl_request_sender *self, const zkl_action *action,
     }
 }
 
-static void add_owner(zkl_text *text, const zkl_run_options *options) {
-    if (options->owner_name != NULL) {
-        zkl_text_add(text, "owner=");
-        zkl_text_add(text, options->owner_name);
-        zkl_text_add(text, "\n");
-    } else if (options->thread != 0 || options->owner_id != 0) {
-        zkl_text_add_numbered(text, "owner=", options->process);
-        bool is_thread = options->thread != 0;
-        zkl_text_add_numbered(text, is_thread ? ":" : ":handle:",
-                              (int64_t)(is_thread ? options->thread : options->owner_id));
-        zkl_text_add(text, "\n");
+/* What is lent changes hands without a write, so it names nobody. */
+static void add_owner(zkl_text *text, const zkl_request_sender *self) {
+    const zkl_request_origin *origin = self->options.origin;
+    uint64_t thread = self->options.thread;
+    if (self->request->options.lent) {
+        return;
     }
+    zkl_text_add(text, "owner=");
+    if (origin->options->owner != NULL) {
+        zkl_text_add(text, origin->options->owner);
+    } else {
+        zkl_text_add_number(text, origin->process);
+        zkl_text_add_numbered(
+            text, thread != 0 ? ":" : ":handle:", (int64_t)(thread != 0 ? thread : origin->handle));
+    }
+    zkl_text_add(text, "\n");
 }
 
 void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUEST_DATA_SIZE]) {
@@ -51,13 +71,13 @@ void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUES
     char now[ZKL_TIME_SIZE];
     zkl_format_time(now, zkl_wall_clock_ms());
     zkl_text_add(&text, self->session->identity);
-    add_owner(&text, &self->options);
+    add_owner(&text, self);
     zkl_text_add(&text, "time=");
     zkl_text_add(&text, now);
     zkl_text_add(&text, "\n");
-    if (self->options.note != NULL) {
+    if (self->options.origin->options->note != NULL) {
         zkl_text_add(&text, "note=");
-        zkl_text_add(&text, self->options.note);
+        zkl_text_add(&text, self->options.origin->options->note);
         zkl_text_add(&text, "\n");
     }
     data[text.length] = '\0';
@@ -75,7 +95,7 @@ static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,
         .kind = ZKL_OPERATION_TRANSACTION,
         .all = all,
         .count = count,
-        .acl = self->options.node_acl,
+        .acl = self->options.origin->options->node_acl,
         .tag = (int)action,
     };
     return send(self, &transaction);
@@ -87,7 +107,7 @@ static zkl_outcome create(zkl_request_sender *self, const char *path) {
     const zkl_operation creation = { .kind = ZKL_OPERATION_CREATE,
                                      .path = path,
                                      .data = data,
-                                     .acl = self->options.node_acl,
+                                     .acl = self->options.origin->options->node_acl,
                                      .tag = ZKL_ACTION_CREATE };
     return send(self, &creation);
 }
@@ -145,7 +165,7 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
     case ZKL_ACTION_MAKE_PARENT:
         self->parent_made_length = (int)strlen(path);
         operation.kind = ZKL_OPERATION_CREATE_PARENT;
-        operation.acl = self->options.parent_acl;
+        operation.acl = self->options.origin->options->parent_acl;
         operation.container = self->session->container_parents && action->level == 0;
         break;
     case ZKL_ACTION_REMOVE_PARENT:

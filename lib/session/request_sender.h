@@ -30,25 +30,33 @@ typedef struct zkl_request_owner {
     void (*on_news)(void *arg, zkl_request_news news, int status);
 } zkl_request_owner;
 
+/** What is the same for all requests of a handle. The handle and each request keep it, until they
+ *  drop it. With the client's mutex held. */
+typedef struct zkl_request_origin {
+    zkl_pool texts; /* of the options, and the names and paths of resources */
+    const zkl_lock_options *options;
+    zkl_class_metrics *metrics; /* where they are counted; outlives the session. NULL: nowhere */
+    uint64_t handle;            /* its number */
+    unsigned keepers;
+    int process;
+} zkl_request_origin;
+
+/** One that the caller keeps. NULL: out of memory. */
+zkl_request_origin *zkl_request_origin_make(void);
+/** NULL is fine. */
+void zkl_request_origin_drop(zkl_request_origin *origin);
+
 /** What a request is for. */
 typedef struct zkl_run_options {
     /* As it begins, without depth, is_member and needs_lease. Read at its start only. */
     const zkl_request_options *request;
+    zkl_request_origin *origin;
     struct zkl_create_group *group; /* of a set, whose member it is; NULL: it stands alone */
     const char *resource;           /* as the user named it, for the log */
     const char *parent_path;        /* its full path */
     int64_t began_ms;               /* when its call began; its waiting time counts from then */
     int64_t timeout_ms;             /* ZKL_FOREVER; 0: try; else the deadline */
-    bool tells_contended;
-    bool revocable;    /* its nodes are not protected: anybody may ask for it in their data */
-    uint64_t owner_id; /* of the handle; kept when it has gone. 0: there is none */
-    uint64_t thread;   /* that acquires; 0: none does */
-    int process;
-    const char *owner_name; /* who acquires, for others to read; NULL: the thread or the handle */
-    const char *note;       /* a line of the node's data, for others to read; NULL: none */
-    const char *node_acl, *parent_acl; /* NULL: open to all */
-    zkl_shared_pool *texts;     /* has all of these, and is kept; NULL: they outlive the request */
-    zkl_class_metrics *metrics; /* where it is counted; outlives the session. NULL: nowhere */
+    uint64_t thread;                /* that acquires; 0: none does */
     zkl_request_owner owner;
 } zkl_run_options;
 

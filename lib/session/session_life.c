@@ -16,9 +16,8 @@ static void feed_all(zkl_session *session, zkl_event event) {
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;
         if (event.kind == ZKL_EVENT_SESSION_ENDED) {
-            event.guid = zkl_session_make_guid(session, !runner->sender.options.revocable, guid)
-                             ? guid
-                             : NULL;
+            bool protects = runner->sender.options.origin->options->revocable == 0;
+            event.guid = zkl_session_make_guid(session, protects, guid) ? guid : NULL;
         }
         zkl_request_runner_feed(runner, &event);
     }

@@ -82,8 +82,11 @@ static void expect_lines(newsroom *room, const char *expected) {
 }
 
 static void start_for_call(newsroom *room, int64_t began_ms, int64_t timeout_ms) {
+    static const zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
+    static zkl_request_origin origin = { .options = &lock_options, .keepers = 1 };
     const zkl_request_options request = { .mode = ZKL_EXCLUSIVE };
     zkl_run_options options = { .request = &request,
+                                .origin = &origin,
                                 .resource = "stock",
                                 .parent_path = "/r",
                                 .began_ms = began_ms,

@@ -38,9 +38,9 @@ TEST(node_says_who_and_when) {
     zkl_format_time(earliest, zkl_wall_clock_ms());
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     zkl_format_time(latest, zkl_wall_clock_ms());
-    EXPECT_INT(sscanf(stage->fake.data, "host=h\npid=1\ntime=%31s", time), 1);
+    EXPECT_INT(sscanf(stage->fake.data, "host=h\npid=1\nowner=1:handle:2\ntime=%31s", time), 1);
     EXPECT(strcmp(earliest, time) <= 0 && strcmp(time, latest) <= 0);
-    snprintf(expected, sizeof(expected), "host=h\npid=1\ntime=%s\n", time);
+    snprintf(expected, sizeof(expected), "host=h\npid=1\nowner=1:handle:2\ntime=%s\n", time);
     EXPECT_TEXT(stage->fake.data, expected);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
     stage_feed(&stage->a, ZKL_EVENT_CANCELLED);

@@ -126,9 +126,14 @@ int64_t stage_next_timer_in(const run_stage *stage) {
 /* ---- Requests --------------------------------------------------------------------- */
 
 int stage_start(run_stage *stage, lock_owner *owner, const char *parent, int64_t timeout_ms) {
+    static const zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
+    static zkl_request_origin origin = {
+        .options = &lock_options, .handle = 2, .keepers = 1, .process = 1
+    };
     const zkl_request_options request = { .mode = ZKL_EXCLUSIVE };
     zkl_run_options options = {
         .request = &request,
+        .origin = &origin,
         .group = owner->group,
         .resource = "stock",
         .parent_path = parent,
