@@ -296,7 +296,7 @@ static void judge_stranger(doctor *self, probe *with) {
         find(self, LEVEL_WARNING, "permissions",
              "a stranger could delete our node: whoever reaches the servers can break every lock "
              "below "
-             "%s (docs/security.md)",
+             "%s; zklock secure closes them",
              self->settings->values[SETTING_LOCK_ROOT]);
     } else {
         find(self, LEVEL_OK, "permissions", "a stranger could not delete our node: %s",

@@ -10,13 +10,14 @@
 #include "exit_status.h"
 #include "run.h"
 #include "say.h"
+#include "secure.h"
 #include "show.h"
 #include "top.h"
 
 static const subcommand *const subcommands[] = {
-    &run_subcommand,       &once_subcommand,  &ls_subcommand,
-    &status_subcommand,    &top_subcommand,   &revoke_subcommand,
-    &deadlocks_subcommand, &break_subcommand, &doctor_subcommand,
+    &run_subcommand,    &once_subcommand,   &ls_subcommand,        &status_subcommand,
+    &top_subcommand,    &revoke_subcommand, &deadlocks_subcommand, &break_subcommand,
+    &doctor_subcommand, &secure_subcommand,
 };
 
 enum { SUBCOMMAND_COUNT = sizeof(subcommands) / sizeof(subcommands[0]) };
