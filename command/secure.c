@@ -38,7 +38,7 @@ static secure arguments;
 static const option_description options[] = {
     { 'y', 'y', "yes", NULL, "do not ask; for scripts" },
     { 'f', '\0', "force", NULL, "even if contenders have open nodes" },
-    { 'a', '\0', "above", NULL, "close / and /zookeeper/quota too" },
+    { 'a', '\0', "above", NULL, "close what is above the lock root too" },
     { 'j', '\0', "json", NULL, "for programs" },
     { 0, '\0', NULL, NULL, NULL }
 };
@@ -159,6 +159,19 @@ static int look_at_resource(secure *self, zkl_client *client, const zkl_resource
                : status;
 }
 
+/* The parents of the lock root, and what everybody may do with all nodes. */
+static int look_above(secure *self, zkl_client *client) {
+    char path[ZKL_TRANSACTION_PATH_MAX + 1];
+    snprintf(path, sizeof(path), "%s", self->settings->values[SETTING_LOCK_ROOT]);
+    int status = look_at(self, client, "/zookeeper/quota", false);
+    for (char *slash = strrchr(path, '/'); status == ZKL_OK && slash > path;
+         slash = strrchr(path, '/')) {
+        *slash = '\0';
+        status = look_at(self, client, path, false);
+    }
+    return status == ZKL_OK ? look_at(self, client, "/", false) : status;
+}
+
 /* The lock root first: then strangers make no more resources. What is above comes last. */
 static int survey(secure *self, zkl_client *client) {
     zkl_resource_list *list = NULL;
@@ -173,11 +186,7 @@ static int survey(secure *self, zkl_client *client) {
         status = look_at_resource(self, client, list->resources[i]);
     }
     zkl_resources_free(list);
-    if (status == ZKL_OK && self->above) {
-        status = look_at(self, client, "/zookeeper/quota", false);
-        status = status == ZKL_OK ? look_at(self, client, "/", false) : status;
-    }
-    return status;
+    return status == ZKL_OK && self->above ? look_above(self, client) : status;
 }
 
 /* ---- What is to be done ---------------------------------------------------------------------- */
@@ -269,7 +278,7 @@ static int try_acl(const secure *self, zkl_client *client) {
     return status;
 }
 
-/* Everybody may read "/", as clients look for servers' settings there. */
+/* Everybody may still read "/": it is not ours alone. */
 static int close_node(secure *self, zkl_client *client, const char *path) {
     char acl[ACL_SIZE];
     bool is_top = strcmp(path, "/") == 0;
@@ -347,9 +356,6 @@ static int run(const subcommand *of, const settings *all, int argc, char **argv)
     if (self->acl == NULL || is_open(self->acl)) {
         return say_usage("--parent-acl '%s': must say who may use the locks, and not everybody",
                          self->acl != NULL ? self->acl : "");
-    }
-    if (self->above && strchr(all->values[SETTING_HOSTS], '/') != NULL) {
-        return say_usage("--above: nothing above the chroot of --hosts can be reached");
     }
     self->nodes = json_array();
     self->contenders = json_array();

@@ -262,7 +262,8 @@ typedef struct zkl_node {
  * (zkl_client_information) that has been granted a lock, and reads then, reads whatever earlier
  * holders wrote.
  *
- * path  absolute, below the chroot of the client's host list, as in a transaction.
+ * path  absolute, below the chroot of the client's host list, as in a transaction; or "/", the
+ *       chroot itself; or "/zookeeper/quota".
  * node  receives the result on ZKL_OK; free it with zkl_node_free.
  *
  * Returns ZKL_OK, ZKL_NO_NODE, or a status named at the top of this header.

@@ -68,6 +68,13 @@ int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
 
 /* ---- Any node -------------------------------------------------------------------------------- */
 
+/* What is above the locks has to be closed as well, and so can be looked at. */
+static int check_path(const char *path) {
+    bool is_above =
+        path != NULL && (strcmp(path, "/") == 0 || strcmp(path, "/zookeeper/quota") == 0);
+    return is_above ? ZKL_OK : zkl_validate_path("path", path, ZKL_TRANSACTION_PATH_MAX);
+}
+
 /* The data get a NUL, so that a text can be read as such. */
 static const void *copy_data(zkl_pool *pool, const zkl_reply *reply) {
     char *copy = zkl_pool_take(pool, reply->data_length + 1);
@@ -111,7 +118,7 @@ int zkl_node_read(zkl_client *client, const char *path, int64_t timeout_ms, zkl_
     ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_validate_pointer("node", node));
     *node = NULL;
-    ZKL_TRY(zkl_validate_path("path", path, ZKL_TRANSACTION_PATH_MAX));
+    ZKL_TRY(check_path(path));
     void *made = NULL;
     int status = zkl_report_make(client, timeout_ms, path, fill_node, &made);
     *node = made;
@@ -126,7 +133,7 @@ int zkl_node_set_acl(zkl_client *client, const char *path, const char *acl, int6
     ZKL_BEGIN_CALL;
     zkl_inquiry inquiry;
     const zkl_reply *reply = NULL;
-    ZKL_TRY(zkl_validate_path("path", path, ZKL_TRANSACTION_PATH_MAX));
+    ZKL_TRY(check_path(path));
     if (zkl_node_name_is_protected(strrchr(path, '/') + 1)) {
         return zkl_refuse("path", path, "is that of a protected node, whose ACL nobody may set");
     }

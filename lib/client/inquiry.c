@@ -187,7 +187,9 @@ const char *zkl_inquiry_path(zkl_inquiry *inquiry, const char *resource) {
 }
 
 const char *zkl_inquiry_full_path(zkl_inquiry *inquiry, const char *path) {
-    return zkl_pool_print(&inquiry->pool, "%s%s", inquiry->client->chroot, path);
+    const char *chroot = inquiry->client->chroot;
+    bool is_chroot = strcmp(path, "/") == 0 && chroot[0] != '\0';
+    return zkl_pool_print(&inquiry->pool, "%s%s", chroot, is_chroot ? "" : path);
 }
 
 const char *zkl_inquiry_child_path(zkl_inquiry *inquiry, const char *parent, const char *name) {

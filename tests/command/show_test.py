@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""zklock ls, status, deadlocks, revoke, break; help and version."""
+"""zklock ls, status, deadlocks, revoke, break, secure; help and version."""
 
 import fcntl
 import json
@@ -12,7 +12,7 @@ import subprocess
 import termios
 import unittest
 
-from command import HOSTS, PATIENCE_S, ZKLOCK, CommandTest
+from command import HOSTS, PATIENCE_S, ZKLOCK, CommandTest, wait_until
 
 MANUAL = os.path.join(os.path.dirname(__file__), "../../command/man")
 
@@ -164,9 +164,110 @@ class Acts(CommandTest):
         self.assertIn("revocable", err)
 
 
+class Secures(CommandTest):
+    """Each test has a lock root of its own."""
+
+    def setUp(self):
+        super().setUp()
+        with open(self.path("key"), "w", encoding="ascii") as file:
+            file.write("digest:ops:secret\n")
+        os.chmod(self.path("key"), 0o600)
+        self.root = ["--lock-root", f"/above-{self.resource}/{self.resource}"]
+        self.ours = [*self.root, "--credentials-file", self.path("key"), "--parent-acl", "auth::cdrwa"]
+        self.closed = [*self.ours, "--node-acl", "auth::cdrwa"]
+
+    def plan(self, status, *options):
+        out, _ = self.run_it(status, "secure", "--json", *self.ours, *options)
+        return json.loads(out)
+
+    def make_open(self):
+        self.run_it(0, "run", *self.root, self.resource, "true")
+        self.run_it(0, "once", *self.root, "job", "true")
+        self.run_it(0, "run", "--semaphore", "2", *self.root, "hot", "true")
+
+    def test_nothing_until_it_is_told_to(self):
+        self.make_open()
+        for _ in range(2):
+            plan = self.plan(1)
+            self.assertEqual((plan["to_do"], plan["done"]), (6, 0))
+            self.assertEqual({node["action"] for node in plan["nodes"]}, {"close"})
+        _, err = self.run_it(1, "secure", *self.ours)
+        self.assertIn("nothing was done: --yes", err)
+        self.run_it(0, "run", "-n", *self.root, self.resource, "true")
+
+    def test_what_is_open_while_locks_are_in_use(self):
+        self.make_open()
+        holder = self.start("run", *self.closed, self.resource, "sleep", "3")
+        waiter = self.start("run", *self.closed, self.resource, "true")
+        wait_until(lambda: self.run_it(0, "ls", *self.closed)[0].count(f" 2  {self.resource}\n") == 1, "two of them")
+        out, _ = self.run_it(0, "secure", "--yes", *self.ours)
+        self.assertEqual(out.count("\nclosed "), 6)
+        self.end(holder, 0)
+        self.end(waiter, 0)
+        self.run_it(77, "run", "-n", *self.root, self.resource, "true")
+        self.run_it(0, "run", "-n", *self.closed, self.resource, "true")
+        self.run_it(0, "once", *self.closed, "job", "false")  # it is marked
+        again = self.plan(0, "--yes")
+        self.assertEqual((again["to_do"], again["done"], again["open_contenders"]), (0, 0, []))
+        self.assertNotIn("secret", json.dumps(again))
+        self.assertEqual({node["acl"] for node in again["nodes"]}, {"digest:ops:*:cdrwa"})
+        self.assertIn("nothing is open", self.run_it(0, "secure", *self.ours)[0])
+
+    def test_not_what_a_program_without_an_acl_uses(self):
+        holder = self.start("run", *self.root, self.resource, "sleep", "60")
+        wait_until(lambda: f" 1  {self.resource}\n" in self.run_it(0, "ls", *self.ours)[0], "it holds")
+        out, err = self.run_it(1, "secure", "--yes", *self.ours)
+        self.assertIn(f"open   {self.resource}/", out)
+        self.assertIn("(sleep)", out)
+        self.assertIn("--force", err)
+        self.run_it(0, "secure", "--yes", "--force", *self.ours)
+        self.signal(holder, signal.SIGTERM)
+        self.end(holder, 128 + signal.SIGTERM)
+
+    def test_nobody_out_who_asks_for_it(self):
+        self.make_open()
+        of_others = ["--parent-acl", "digest:nobody:sm9xe5UnAq7eVVAkBhMPIPuPbV0=:cdrwa"]
+        _, err = self.run_it(77, "secure", "--yes", *self.root, *of_others)
+        self.assertIn("nothing was done", err)
+        self.run_it(77, "secure", "--yes", *self.root, "--parent-acl", "auth::cdrwa")  # nobody
+        self.run_it(0, "run", "-n", *self.root, self.resource, "true")
+        self.run_it(64, "secure", "--yes", *self.root)
+        self.run_it(64, "secure", "--yes", *self.root, "--parent-acl", "world:anyone:cr")
+
+    def test_a_lock_root_that_is_not_there_is_made(self):
+        self.assertEqual(self.plan(1)["nodes"][0]["action"], "make")
+        self.assertEqual(self.plan(1)["nodes"][0]["action"], "make")
+        self.run_it(0, "secure", "--yes", *self.ours)
+        self.run_it(77, "run", "-n", *self.root, self.resource, "true")
+        self.run_it(0, "run", "-n", *self.closed, self.resource, "true")
+
+    def test_only_if_whoever_is_asked_says_yes(self):
+        self.make_open()
+        for answer, status in ("no\n", 1), ("yes\n", 0):
+            pid, terminal = pty.fork()
+            if pid == 0:
+                os.execv(ZKLOCK, [ZKLOCK, "secure", *self.ours])
+            seen = b""
+            while b"Type yes: " not in seen:
+                seen += os.read(terminal, 1024)
+            os.write(terminal, answer.encode())
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), status)
+            os.close(terminal)
+
+    def test_what_is_above(self):
+        chroot = f"{HOSTS}/chroot-{self.resource}"
+        self.make_open()
+        self.run_it(0, "run", "--hosts", chroot, *self.root, self.resource, "true")
+        self.run_it(0, "secure", "--yes", "--above", "--hosts", chroot, *self.ours)
+        paths = [node["path"] for node in self.plan(0, "--above", "--hosts", chroot)["nodes"]]
+        self.assertEqual(paths[-2:], [f"/above-{self.resource}", "/"])
+        self.run_it(77, "run", "--hosts", chroot, "--lock-root", "/other", self.resource, "true")
+        self.assertEqual(self.plan(1)["to_do"], 6)  # outside the chroot
+
+
 class Helps(CommandTest):
     def test_on_one_screen_with_two_examples(self):
-        for name in "run", "once", "ls", "status", "top", "deadlocks", "revoke", "break", "doctor":
+        for name in "run", "once", "ls", "status", "top", "deadlocks", "revoke", "break", "doctor", "secure":
             with self.subTest(name):
                 out, _ = self.run_it(0, name, "--help")
                 self.assertLessEqual(len(out.splitlines()), 30)
@@ -178,7 +279,7 @@ class Helps(CommandTest):
 
     def test_as_the_manual_does(self):
         """Every option of --help, and every setting, is in the page of the manual."""
-        for name in "run", "once", "ls", "status", "top", "deadlocks", "revoke", "break", "doctor":
+        for name in "run", "once", "ls", "status", "top", "deadlocks", "revoke", "break", "doctor", "secure":
             with open(f"{MANUAL}/zklock-{name}.1", encoding="utf-8") as file:
                 page = file.read()
             for option in re.findall(r"--([a-z-]+) ", self.run_it(0, name, "--help")[0].split("Examples")[0]):
