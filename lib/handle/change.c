@@ -105,12 +105,13 @@ static int start_upgrade(zkl_lock *lock) {
     zkl_request_options request = { .mode = ZKL_WRITE };
     zkl_run_options options = {
         .request = &request,
-        .began_ms = zkl_session_now_ms(member->runner->session),
+        .began_ms = zkl_session_now_ms(member->runner->sender.session),
         .owner = { .arg = lock, .on_news = on_upgrade_news },
     };
     zkl_node_name_copy(request.companion, member->runner->request.own.node);
     ZKL_TRY(zkl_lock_events_prepare(lock));
-    return zkl_lock_start_request(member, member->runner->session, &options, &lock->change.upgrade);
+    return zkl_lock_start_request(member, member->runner->sender.session, &options,
+                                  &lock->change.upgrade);
 }
 
 static int begin_upgrade(zkl_lock_call *call) {

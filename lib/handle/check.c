@@ -8,7 +8,7 @@
 
 static int check_in_touch(const zkl_lock *lock) {
     ZKL_TRY(zkl_lock_check_held(lock));
-    const zkl_session *session = lock->members[0].runner->session;
+    const zkl_session *session = lock->members[0].runner->sender.session;
     bool in_touch = session->connected && !zkl_liveness_is_silent(&session->liveness);
     return in_touch ? ZKL_OK : ZKL_SUSPECT;
 }
@@ -19,7 +19,8 @@ static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
     bool is_held = status == ZKL_OK || status == ZKL_SUSPECT;
     *lease_left_ms = lock->client->options.lease_tick_ms == 0 ? -1 : 0;
     if (is_held && lock->client->options.lease_tick_ms > 0) {
-        *lease_left_ms = zkl_liveness_lease_left(&lock->members[0].runner->session->liveness);
+        *lease_left_ms =
+            zkl_liveness_lease_left(&lock->members[0].runner->sender.session->liveness);
         if (*lease_left_ms == 0) {
             status = check_in_touch(lock); /* it has just ended */
         }

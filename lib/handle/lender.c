@@ -168,7 +168,7 @@ static zkl_request_facts facts_of(const zkl_lock *lock, int64_t now_ms) {
     facts.parent_path = member->path;
     if (member->runner != NULL) {
         facts.node = member->runner->request.own.node;
-        facts.record.session_id = member->runner->session->id;
+        facts.record.session_id = member->runner->sender.session->id;
     }
     facts.record.waited_ms = now_ms - lock->attempt.began_ms;
     if (borrower->holds && member->runner != NULL) {

@@ -3,7 +3,7 @@
 void zkl_lock_look_at_clock(const zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         if (lock->members[i].runner != NULL) {
-            zkl_liveness_check_lease(&lock->members[i].runner->session->liveness);
+            zkl_liveness_check_lease(&lock->members[i].runner->sender.session->liveness);
             zkl_request_runner_check_hold(lock->members[i].runner);
         }
     }

@@ -121,7 +121,8 @@ static void on_downgraded(const lock_member *member, int status) {
     }
     lock->change.verdict = status;
     zkl_call_over(lock->change.call);
-    zkl_guarded_writes_review(member->runner->session); /* they wait to know which node it has */
+    zkl_guarded_writes_review(
+        member->runner->sender.session); /* they wait to know which node it has */
 }
 
 static void note_end(zkl_lock *lock, const zkl_session *session) {
@@ -134,7 +135,7 @@ static void note_end(zkl_lock *lock, const zkl_session *session) {
 
 static void on_ended(lock_member *member) {
     zkl_lock *lock = member->lock;
-    note_end(lock, member->runner->session);
+    note_end(lock, member->runner->sender.session);
     member->runner = NULL;
     feed(lock, member, &(zkl_set_event){ .kind = ZKL_SET_EVENT_MEMBER_ENDED });
     if (lock->state == ZKL_STATE_RELEASING && zkl_lock_has_ended(lock)) {
@@ -411,7 +412,7 @@ static void tell_grant(zkl_lock *lock) {
         zkl_lock_event event = make_event(lock, ZKL_STATE_HELD, NULL);
         zkl_lock_events_tell(&event, &lock->events->for_grant);
     }
-    if (!lock->members[0].runner->session->connected) {
+    if (!lock->members[0].runner->sender.session->connected) {
         tell(&lock->members[0], ZKL_STATE_SUSPECT);
     }
     for (size_t i = 0; i < lock->count; i++) {

@@ -9,7 +9,8 @@ static void tell_lost(const zkl_lock *lock) {
         const zkl_request_runner *runner = lock->members[i].runner;
         zkl_request_facts facts = zkl_client_request_facts(lock->client, lock->origin->metrics,
                                                            lock->members[i].resource);
-        facts.record.session_id = runner != NULL ? runner->session->id : facts.record.session_id;
+        facts.record.session_id =
+            runner != NULL ? runner->sender.session->id : facts.record.session_id;
         facts.record.waited_ms = -1;
         facts.record.held_ms = now_ms - lock->grant.granted_ms;
         facts.record.token = lock->grant.token;

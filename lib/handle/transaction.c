@@ -246,7 +246,7 @@ static void start_write(zkl_lock_call *call) {
     find_nodes(transaction);
     transaction->loan = transaction->verifies ? NULL : zkl_loan_begin_write(call->lock);
     DL_APPEND(call->lock->commits, transaction);
-    zkl_guarded_write_start(&transaction->write, call->lock->members[0].runner->session);
+    zkl_guarded_write_start(&transaction->write, call->lock->members[0].runner->sender.session);
 }
 
 /* ---- The end of a write ---------------------------------------------------------- */
@@ -257,7 +257,8 @@ static void start_write(zkl_lock_call *call) {
 static bool may_verify_again(const zkl_transaction *transaction) {
     const zkl_lock *lock = transaction->lock;
     return transaction->verifies && transaction->status == ZKL_UNKNOWN && !lock->calls.closing &&
-           zkl_lock_check_held(lock) == ZKL_OK && !lock->members[0].runner->session->connected;
+           zkl_lock_check_held(lock) == ZKL_OK &&
+           !lock->members[0].runner->sender.session->connected;
 }
 
 /* Its call does not wait for it any more. */
@@ -370,7 +371,7 @@ void zkl_commits_end(zkl_lock *lock, int status) {
 static void explain(const zkl_lock_call *call, int status) {
     const lock_member *member = &call->lock->members[0];
     zkl_explanation why =
-        zkl_explain_connection(member->runner != NULL ? member->runner->session : NULL,
+        zkl_explain_connection(member->runner != NULL ? member->runner->sender.session : NULL,
                                "the connection was lost or silent");
     zkl_error_note("resource", member->resource, "%s: %s",
                    status == ZKL_TIMEOUT ? "nothing was sent" : "there was no reply", why.text);

@@ -63,7 +63,7 @@ int64_t zkl_create_group_pause(zkl_create_group *group, int64_t now_ms, int64_t 
 static void answer(zkl_request_sender *member, zkl_reply reply) {
     reply.tag = ZKL_ACTION_CREATE;
     member->asks = false;
-    member->replied(member->arg, &reply);
+    member->listener->replied(member, &reply);
 }
 
 /* How one of the operations ended, as its request is to see it. Where a parent is missing all

@@ -55,8 +55,9 @@ void zkl_holder_watch_remove_own(zkl_holder_watch *self) {
  * node than is known. */
 static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_holder_watch *self = arg;
-    zkl_contenders_rear rear = zkl_contenders_look_behind(
-        answer->children, self->sender->request->own.node, self->find_upgrade(self->sender->arg));
+    zkl_contenders_rear rear =
+        zkl_contenders_look_behind(answer->children, self->sender->request->own.node,
+                                   self->sender->listener->find_upgrade(self->sender));
     self->look_again = !rear.listed;
     if (rear.waiter != NULL) {
         self->is_contended = true;
@@ -76,11 +77,12 @@ static void on_fired(void *arg, zkl_watch_event event) {
     zkl_holder_watch_look_behind(arg);
 }
 
+static const zkl_watch_listener behind = { .listed = on_listed, .fired = on_fired };
+
 void zkl_holder_watch_look_behind(zkl_holder_watch *self) {
     self->look_again = false;
     if (self->children != NULL) {
-        *self->children = (zkl_children_waiter){ .waiter = { .arg = self, .fired = on_fired },
-                                                 .listed = on_listed };
+        *self->children = (zkl_children_waiter){ .waiter = { .arg = self, .listener = &behind } };
         zkl_watch_table_add_children(&self->sender->session->watches,
                                      self->sender->options.parent_path, self->children);
     }

@@ -124,6 +124,9 @@ static void look(void *arg) {
     }
 }
 
+static const zkl_watch_listener watch_listener = { .armed = on_armed, .fired = on_fired };
+static const zkl_list_listener list_listener = { .listed = on_listed };
+
 /* ---- Beginning and end ---------------------------------------------------------------- */
 
 /* A watch does not outlive its session. One that pauses has not found out who leads. */
@@ -161,8 +164,8 @@ void zkl_leader_watch_begin(zkl_leader_watch *watch, zkl_session *session, const
     watch->session = session;
     watch->seen = seen;
     watch->arg = arg;
-    watch->waiter = (zkl_watch_waiter){ .arg = watch, .armed = on_armed, .fired = on_fired };
-    watch->list = (zkl_list_waiter){ .arg = watch, .listed = on_listed };
+    watch->waiter = (zkl_watch_waiter){ .arg = watch, .listener = &watch_listener };
+    watch->list = (zkl_list_waiter){ .arg = watch, .listener = &list_listener };
     watch->pause = (zkl_timer){ .fire = look, .arg = watch };
     DL_APPEND(session->leader_watches, watch);
     session->watched_bytes += zkl_leader_watch_watched_bytes(parent_path);

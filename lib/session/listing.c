@@ -69,7 +69,7 @@ static void serve_all(zkl_listing *listing) {
 
 static bool one_must_settle(const zkl_list_waiter *waiters) {
     for (const zkl_list_waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
-        if (waiter->must_settle != NULL && waiter->must_settle(waiter->arg)) {
+        if (waiter->listener->must_settle != NULL && waiter->listener->must_settle(waiter->arg)) {
             return true;
         }
     }
@@ -79,8 +79,8 @@ static bool one_must_settle(const zkl_list_waiter *waiters) {
 /* A path has one watch on its children, and so at most one waiter brings it. */
 static uint64_t find_watch(const zkl_list_waiter *waiters) {
     for (const zkl_list_waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
-        if (waiter->watch_id != 0) {
-            return waiter->watch_id;
+        if (waiter->listener->watch_id != NULL) {
+            return waiter->listener->watch_id(waiter->arg);
         }
     }
     return 0;
@@ -114,7 +114,7 @@ static void tell(zkl_listing *listing, const zkl_list_answer *answer) {
     zkl_list_waiter *waiter = NULL;
     while ((waiter = listing->served) != NULL) {
         zkl_listings_withdraw(waiter);
-        waiter->listed(waiter->arg, answer);
+        waiter->listener->listed(waiter->arg, answer);
     }
 }
 
@@ -160,7 +160,7 @@ static void on_listed(void *arg, const zkl_reply *reply) {
 /* ---- Questions ------------------------------------------------------------- */
 
 static bool serves(const zkl_listing *listing, const zkl_list_waiter *waiter) {
-    return listing->number > waiter->after && waiter->watch_id == 0;
+    return listing->number > waiter->after && waiter->listener->watch_id == NULL;
 }
 
 zkl_outcome zkl_listings_ask(zkl_listings *listings, const char *path, zkl_list_waiter *waiter) {

@@ -24,17 +24,23 @@ typedef struct zkl_list_answer {
     zkl_listed children;
 } zkl_list_answer;
 
-/** A waiter; embed it. It lives until it is answered or withdrawn. */
-typedef struct zkl_list_waiter {
-    void *arg;
+/** What a kind of waiters does. */
+typedef struct zkl_list_listener {
     /* It may ask again at once. */
     void (*listed)(void *arg, const zkl_list_answer *answer);
     /* Whether the next list is to go behind a committed write: zkl_liveness_settle. It is asked
      * when the list is sent. A waiter that joins a list under way judges the answer itself. NULL:
      * no. */
     bool (*must_settle)(const void *arg);
-    uint64_t after;    /* a zkl_listings_mark: only lists that were sent later serve it */
-    uint64_t watch_id; /* of the watch on the children that the list is to leave; 0: none */
+    /* Of the watch on the children that the list is to leave. NULL: none. */
+    uint64_t (*watch_id)(const void *arg);
+} zkl_list_listener;
+
+/** A waiter; embed it. It lives until it is answered or withdrawn. */
+typedef struct zkl_list_waiter {
+    void *arg;
+    const zkl_list_listener *listener;
+    uint64_t after; /* a zkl_listings_mark: only lists that were sent later serve it */
     struct zkl_list_waiter **queue; /* in which it waits; NULL: it does not */
     struct zkl_list_waiter *prev, *next;
 } zkl_list_waiter;

@@ -33,7 +33,7 @@ struct event_queue {
 
 static void queue_event(zkl_request_runner *runner, const zkl_event *event) {
     struct event_queue *queued = runner->queued;
-    zkl_assert(runner->session->recorder, queued->count - queued->taken < QUEUED_EVENTS_MAX);
+    zkl_assert(runner->sender.session->recorder, queued->count - queued->taken < QUEUED_EVENTS_MAX);
     queued->list[queued->count++ % QUEUED_EVENTS_MAX] = *event;
 }
 
@@ -50,7 +50,7 @@ static void note_position(zkl_request_runner *runner, const zkl_list_answer *ans
     zkl_contenders_place place = zkl_request_place(&runner->request);
     zkl_contenders_view view = zkl_contenders_examine(answer->children, &place);
     if (runner->sender.position < 0) {
-        runner->sender.listed_ms = zkl_session_now_ms(runner->session);
+        runner->sender.listed_ms = zkl_session_now_ms(runner->sender.session);
     }
     runner->sender.position = view.listed ? (int)view.earlier : -1;
 }
@@ -60,18 +60,18 @@ static void note_position(zkl_request_runner *runner, const zkl_list_answer *ans
 static bool must_settle(const void *arg) {
     const zkl_request_runner *runner = arg;
     return runner->request.own.state == ZKL_OWN_NODE_OURS &&
-           !zkl_liveness_is_fresh(&runner->session->liveness);
+           !zkl_liveness_is_fresh(&runner->sender.session->liveness);
 }
 
 /* Many may be told of one list, which takes time: the lease may end meanwhile. */
 static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_request_runner *runner = arg;
-    zkl_liveness_check_lease(&runner->session->liveness);
+    zkl_liveness_check_lease(&runner->sender.session->liveness);
     zkl_event event = {
         .kind = ZKL_EVENT_LISTED,
         .outcome = answer->outcome,
         .status = answer->status,
-        .fresh = zkl_liveness_is_fresh(&runner->session->liveness),
+        .fresh = zkl_liveness_is_fresh(&runner->sender.session->liveness),
         .children = answer->children,
     };
     note_position(runner, answer);
@@ -101,7 +101,7 @@ static void on_watch_fired(void *arg, zkl_watch_event event) {
         .kind = ZKL_EVENT_WATCH_FIRED,
         .deleted = event == ZKL_WATCH_EVENT_DELETED,
         .data_set = event == ZKL_WATCH_EVENT_CHANGED,
-        .fresh = zkl_liveness_is_fresh(&runner->session->liveness),
+        .fresh = zkl_liveness_is_fresh(&runner->sender.session->liveness),
         .own_session = runner->blocker_is_ours,
     };
     zkl_request_runner_feed(runner, &fired);
@@ -110,7 +110,8 @@ static void on_watch_fired(void *arg, zkl_watch_event event) {
 /* The upgrade of what is held has a node of its own, which is to take its place. */
 static const char *find_upgrade(const void *arg) {
     const zkl_request_runner *runner = arg;
-    for (const zkl_request_runner *one = runner->session->runners; one != NULL; one = one->next) {
+    for (const zkl_request_runner *one = runner->sender.session->runners; one != NULL;
+         one = one->next) {
         if (strcmp(one->request.options.companion, runner->request.own.node) == 0) {
             return one->request.session.guid;
         }
@@ -139,7 +140,7 @@ static void set_timer(zkl_request_runner *runner) {
     if (next == NEVER) {
         zkl_timer_stop(&runner->timer);
     } else {
-        zkl_timers_set(runner->session->timers, &runner->timer, next);
+        zkl_timers_set(runner->sender.session->timers, &runner->timer, next);
     }
 }
 
@@ -149,7 +150,7 @@ static void set_limit(zkl_request_runner *runner, int64_t limit_ms) {
 }
 
 static void limit_to(zkl_request_runner *runner, int64_t duration_ms) {
-    set_limit(runner, zkl_session_deadline(runner->session, duration_ms));
+    set_limit(runner, zkl_session_deadline(runner->sender.session, duration_ms));
 }
 
 static void on_limit(zkl_request_runner *runner) {
@@ -175,14 +176,15 @@ static void on_timer(void *arg) {
 
 /* A list that is sent from now on shows what is asked for now, or what was asked for before it. */
 static void want_new_list(zkl_request_runner *runner) {
-    runner->list.after = zkl_listings_mark(&runner->session->listings);
+    runner->list.after = zkl_listings_mark(&runner->sender.session->listings);
 }
 
 /* Whether another request of this session made the node. When the session ends
  * one transaction deletes it together with our own, and the news of the two
  * come in any order: then its deletion is no hand-off. The GUID is known before the node is. */
 static bool is_ours(const zkl_request_runner *runner, const char *node) {
-    for (const zkl_request_runner *one = runner->session->runners; one != NULL; one = one->next) {
+    for (const zkl_request_runner *one = runner->sender.session->runners; one != NULL;
+         one = one->next) {
         if (zkl_node_name_has_guid(node, one->request.session.guid)) {
             return true;
         }
@@ -208,8 +210,8 @@ static void back_off(zkl_request_runner *runner) {
                           : BACK_OFF_LONGEST_MS;
     runner->back_offs++;
     ZKL_COUNT(runner->sender.options.origin->metrics, retries);
-    int64_t now_ms = zkl_session_now_ms(runner->session);
-    int64_t until_ms = now_ms + zkl_session_shorten(runner->session, longest);
+    int64_t now_ms = zkl_session_now_ms(runner->sender.session);
+    int64_t until_ms = now_ms + zkl_session_shorten(runner->sender.session, longest);
     runner->pause_ends_ms = zkl_create_group_pause(runner->sender.options.group, now_ms, until_ms);
     set_timer(runner);
 }
@@ -224,21 +226,22 @@ static bool tells_contended(const zkl_request_origin *origin, const zkl_request_
 static void take_room(zkl_request_runner *runner, unsigned permits) {
     const zkl_run_options *options = &runner->sender.options;
     bool tells = tells_contended(options->origin, &runner->request.options);
-    runner->session->watched_bytes -= runner->watched_bytes;
+    runner->sender.session->watched_bytes -= runner->watched_bytes;
     runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, permits, tells);
-    runner->session->watched_bytes += runner->watched_bytes;
+    runner->sender.session->watched_bytes += runner->watched_bytes;
 }
 
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
     if (runner->others_are_awaited) {
         runner->others_are_awaited = false;
-        runner->sender.granted_ms = zkl_session_now_ms(runner->session);
+        runner->sender.granted_ms = zkl_session_now_ms(runner->sender.session);
     }
     limit_to(runner, max_hold_ms);
 }
 
 void zkl_request_runner_check_hold(zkl_request_runner *runner) {
-    if (runner->sender.granted_ms >= 0 && runner->limit_ms <= zkl_session_now_ms(runner->session)) {
+    if (runner->sender.granted_ms >= 0 &&
+        runner->limit_ms <= zkl_session_now_ms(runner->sender.session)) {
         on_limit(runner);
     }
 }
@@ -254,7 +257,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
         runner->back_offs = 0;
         /* The holder of a permit watches as few nodes as any other holder. */
         take_room(runner, 0);
-        runner->sender.granted_ms = zkl_session_now_ms(runner->session);
+        runner->sender.granted_ms = zkl_session_now_ms(runner->sender.session);
         zkl_holder_watch_look_behind(&runner->holder_watch);
     }
     if (!is_lent(runner)) {
@@ -297,14 +300,8 @@ static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
     }
 }
 
-static void free_runner(zkl_request_runner *runner) {
-    zkl_request_origin_drop(runner->sender.options.origin);
-    zkl_pool_free(&runner->memory);
-    free(runner);
-}
-
 static void end(zkl_request_runner *runner) {
-    zkl_session *session = runner->session;
+    zkl_session *session = runner->sender.session;
     zkl_assert(session->recorder, session->runners != NULL);
     zkl_timer_stop(&runner->timer);
     zkl_watch_set_remove_all(&runner->watches);
@@ -314,7 +311,8 @@ static void end(zkl_request_runner *runner) {
     zkl_create_group_leave(&runner->sender);
     session->watched_bytes -= runner->watched_bytes;
     zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_ENDED, ZKL_OK);
-    free_runner(runner);
+    zkl_request_origin_drop(runner->sender.options.origin);
+    free(runner);
 }
 
 static void rejoin(zkl_request_runner *runner) {
@@ -396,7 +394,7 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, const 
 }
 
 static void step(zkl_request_runner *runner, const zkl_event *event) {
-    zkl_recorder *recorder = runner->session->recorder;
+    zkl_recorder *recorder = runner->sender.session->recorder;
     zkl_assert(recorder, runner->request.stage != ZKL_STAGE_ENDED);
     zkl_actions actions;
     if (event->outcome == ZKL_OUTCOME_REFUSED) {
@@ -406,8 +404,11 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
         zkl_request_step(&runner->request, event, &actions);
     } else {
         const zkl_request before = runner->request;
+        const zkl_recorded_request recorded = { .session = runner->sender.session->recorded_number,
+                                                .path = runner->sender.options.parent_path,
+                                                .mark = &runner->recorded };
         zkl_request_step(&runner->request, event, &actions);
-        zkl_recorder_add_step(recorder, &runner->recorded, zkl_session_now_ms(runner->session),
+        zkl_recorder_add_step(recorder, &recorded, zkl_session_now_ms(runner->sender.session),
                               &before, event, &actions);
     }
     zkl_assert(recorder, !actions.overflowed); /* those that had room are in the record */
@@ -469,51 +470,56 @@ size_t zkl_request_runner_watched_bytes(const char *parent_path, unsigned permit
 
 /* ---- The beginning ----------------------------------------------------- */
 
-static void prepare_watches(zkl_request_runner *runner, const zkl_run_options *options) {
-    size_t room = zkl_contenders_room(options->request->permits);
-    runner->watches = (zkl_watch_set){ .sender = &runner->sender,
-                                       .armed = on_watch_armed,
-                                       .fired = on_watch_fired };
-    runner->holder_watch = (zkl_holder_watch){
-        .sender = &runner->sender,
-        .find_upgrade = find_upgrade,
-        .own = { .arg = runner, .armed = on_own_watch_armed, .fired = on_own_watch_fired },
-    };
-    if (tells_contended(options->origin, options->request)) {
-        runner->holder_watch.children =
-            zkl_pool_take(&runner->memory, sizeof(*runner->holder_watch.children));
+static const zkl_request_listener listener = { .replied = on_reply, .find_upgrade = find_upgrade };
+static const zkl_list_listener list_listener = { .listed = on_listed, .must_settle = must_settle };
+static const zkl_watch_listener watch_listener = { .armed = on_watch_armed,
+                                                   .fired = on_watch_fired };
+static const zkl_watch_listener own_watch_listener = { .armed = on_own_watch_armed,
+                                                       .fired = on_own_watch_fired };
+
+/* A part of the room, which begins behind it then. NULL: nothing of it is wanted. */
+static void *take(char **room, size_t size) {
+    void *taken = size > 0 ? *room : NULL;
+    *room += size;
+    return taken;
+}
+
+/* With what it needs only sometimes. */
+static zkl_request_runner *allocate(const zkl_run_options *options) {
+    size_t nodes = zkl_contenders_room(options->request->permits);
+    size_t nearest = nodes > 1 ? nodes * sizeof(zkl_neighbour) : 0;
+    size_t children =
+        tells_contended(options->origin, options->request) ? sizeof(zkl_children_waiter) : 0;
+    zkl_request_runner *runner = calloc(1, sizeof(*runner) + nearest + children);
+    if (runner != NULL) {
+        char *room = (char *)(runner + 1);
+        runner->nearest = take(&room, nearest);
+        runner->holder_watch.children = take(&room, children);
     }
-    if (room > 1) {
-        runner->nearest = zkl_pool_take(&runner->memory, room * sizeof(*runner->nearest));
-    }
+    return runner;
 }
 
 static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {
-    zkl_request_runner *runner = calloc(1, sizeof(*runner));
+    zkl_request_runner *runner = allocate(options);
     if (runner == NULL) {
         return NULL;
     }
-    runner->session = session;
     runner->others_are_awaited = options->group != NULL;
     runner->timer = (zkl_timer){ .fire = on_timer, .arg = runner };
     runner->limit_ms = runner->pause_ends_ms = NEVER;
-    runner->list =
-        (zkl_list_waiter){ .arg = runner, .listed = on_listed, .must_settle = must_settle };
-    want_new_list(runner);
     runner->sender.session = session;
+    runner->list = (zkl_list_waiter){ .arg = runner, .listener = &list_listener };
+    want_new_list(runner);
+    runner->watches = (zkl_watch_set){ .sender = &runner->sender, .listener = &watch_listener };
+    runner->holder_watch.sender = &runner->sender;
+    runner->holder_watch.own = (zkl_watch_waiter){ .arg = runner, .listener = &own_watch_listener };
     runner->sender.request = &runner->request;
-    runner->sender.replied = on_reply;
-    runner->sender.arg = runner;
+    runner->sender.listener = &listener;
     runner->sender.granted_ms = -1;
     runner->sender.position = -1;
     runner->sender.options = *options;
     runner->sender.options.request = NULL;
     options->origin->keepers++;
-    prepare_watches(runner, options);
-    if (zkl_pool_status(&runner->memory) != ZKL_OK) {
-        free_runner(runner);
-        return NULL;
-    }
     return runner;
 }
 
@@ -526,12 +532,10 @@ static unsigned depth_of(const char *path) {
 }
 
 static void join_session(zkl_request_runner *runner) {
-    zkl_session *session = runner->session;
+    zkl_session *session = runner->sender.session;
     DL_APPEND(session->runners, runner);
     take_room(runner, runner->request.options.permits);
     zkl_create_group_join(&runner->sender);
-    runner->recorded = (zkl_recorded_request){ .session = session->recorded_number,
-                                               .path = runner->sender.options.parent_path };
 }
 
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "base/pool.h"
 #include "session/create_group.h"
 #include "session/explanation.h"
 #include "session/holder_watch.h"
@@ -16,13 +15,11 @@
 #include "session/watch_set.h"
 
 typedef struct zkl_request_runner {
-    zkl_pool memory; /* for what is as old as the runner */
+    zkl_request_sender sender; /* first */
     zkl_request request;
-    zkl_session *session;
-    zkl_request_sender sender;
     zkl_list_waiter list;
     zkl_watch_set watches;  /* on the nodes that it waits for */
-    zkl_neighbour *nearest; /* room to find them; NULL: there is one */
+    zkl_neighbour *nearest; /* room to find them, behind all else; NULL: there is one */
     zkl_holder_watch holder_watch;
     size_t watched_bytes; /* that it may come to need for all of its watches */
     zkl_timer timer;      /* for the earlier of the next two; INT64_MAX: never */
@@ -31,7 +28,7 @@ typedef struct zkl_request_runner {
     unsigned back_offs;
     bool blocker_is_ours;    /* the nearest that it waits for belongs to the same session */
     bool others_are_awaited; /* others of its set are: what it holds counts for nothing yet */
-    zkl_recorded_request recorded;
+    zkl_recorded_mark recorded;
     struct event_queue *queued; /* what arises in the step under way; NULL: none is */
     struct zkl_request_runner *prev, *next;
 } zkl_request_runner;

@@ -86,7 +86,7 @@ void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUES
 /* ---- Operations --------------------------------------------------------------------------- */
 
 static zkl_outcome send(zkl_request_sender *self, const zkl_operation *operation) {
-    return zkl_send(&self->session->sender, operation, self->replied, self->arg, NULL);
+    return zkl_send(&self->session->sender, operation, self->listener->replied, self, NULL);
 }
 
 static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,
@@ -172,7 +172,7 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
         return remove_parent(self);
     case ZKL_ACTION_SETTLE:
         return zkl_liveness_write_nothing(&self->session->liveness, (int)action->kind,
-                                          self->replied, self->arg, NULL);
+                                          self->listener->replied, self, NULL);
     default:
         return ZKL_OUTCOME_REFUSED; /* there is no other */
     }

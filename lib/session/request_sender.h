@@ -60,14 +60,20 @@ typedef struct zkl_run_options {
     zkl_request_owner owner;
 } zkl_run_options;
 
-/** A request as its parts know it; embed it. The caller fills the fields up to `arg`, and keeps
- *  those for people up to date. */
+/** What a request's parts tell and ask that which runs it. `arg`: the sender. */
+typedef struct zkl_request_listener {
+    zkl_reply_callback *replied; /* to what it sends */
+    /* The GUID of the node by which the holder itself tries to upgrade; "": there is none. */
+    const char *(*find_upgrade)(const void *arg);
+} zkl_request_listener;
+
+/** A request as its parts know it: the first field of what runs it. The caller fills the fields up
+ *  to `listener`, and keeps those for people up to date. */
 typedef struct zkl_request_sender {
     zkl_session *session;
     zkl_run_options options;
     const zkl_request *request;
-    zkl_reply_callback *replied; /* to what it sends */
-    void *arg;
+    const zkl_request_listener *listener;
     unsigned number;        /* in its group */
     bool asks;              /* its group for its node */
     int32_t parent_version; /* of the data of the parent, as it was inspected */

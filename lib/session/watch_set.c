@@ -2,24 +2,21 @@
 
 #include <stdlib.h>
 
-struct watched_nodes {
-    size_t count;
-    zkl_watch_waiter waiters[];
-};
-
-static void forget(struct watched_nodes *nodes) {
-    for (size_t i = 0; nodes != NULL && i < nodes->count; i++) {
-        zkl_watch_table_remove(&nodes->waiters[i]);
+static void forget(zkl_watch_waiter *waiters, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        zkl_watch_table_remove(&waiters[i]);
     }
-    free(nodes);
+    free(waiters);
 }
 
 void zkl_watch_set_remove_all(zkl_watch_set *set) {
-    struct watched_nodes *present = set->present;
+    zkl_watch_waiter *present = set->present;
+    unsigned count = set->count;
     set->present = NULL;
+    set->count = 0;
     set->waits = false;
     set->awaited = 0;
-    forget(present);
+    forget(present, count);
 }
 
 void zkl_watch_set_remove_left(zkl_watch_set *set) {
@@ -45,7 +42,7 @@ static void on_armed(void *arg, zkl_outcome outcome, int status) {
     note(set, outcome, status);
     if (--set->awaited == 0) {
         set->waits = set->outcome == ZKL_OUTCOME_OK;
-        set->armed(set->sender->arg, set->outcome, set->status);
+        set->listener->armed(set->sender, set->outcome, set->status);
     }
 }
 
@@ -55,23 +52,26 @@ static void on_fired(void *arg, zkl_watch_event event) {
         note(set, ZKL_OUTCOME_NO_NODE, ZKL_OK);
     } else if (set->waits) {
         set->waits = false;
-        set->fired(set->sender->arg, event);
+        set->listener->fired(set->sender, event);
     }
 }
+
+static const zkl_watch_listener listener = { .armed = on_armed, .fired = on_fired };
 
 /* ---- Watching ---------------------------------------------------------------------------- */
 
 /* The old ones go last, so that the watches of those that stay are shared, and stay. */
 void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size_t count) {
-    struct watched_nodes *old = set->present;
-    struct watched_nodes *nodes = calloc(1, sizeof(*nodes) + count * sizeof(nodes->waiters[0]));
-    if (nodes == NULL) {
+    zkl_watch_waiter *old = set->present;
+    unsigned old_count = set->count;
+    zkl_watch_waiter *waiters = calloc(count, sizeof(*waiters));
+    if (waiters == NULL) {
         zkl_watch_set_remove_all(set);
-        set->armed(set->sender->arg, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
+        set->listener->armed(set->sender, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
         return;
     }
-    nodes->count = count;
-    set->present = nodes;
+    set->present = waiters;
+    set->count = (unsigned)count;
     set->waits = false;
     set->awaited = (unsigned)count;
     set->outcome = ZKL_OUTCOME_OK;
@@ -79,8 +79,8 @@ void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size
     for (size_t i = 0; i < count; i++) {
         char path[ZKL_NODE_PATH_SIZE];
         zkl_request_node_path(set->sender, children[i].text, path);
-        nodes->waiters[i] = (zkl_watch_waiter){ .arg = set, .armed = on_armed, .fired = on_fired };
-        zkl_watch_table_add(&set->sender->session->watches, path, &nodes->waiters[i]);
+        waiters[i] = (zkl_watch_waiter){ .arg = set, .listener = &listener };
+        zkl_watch_table_add(&set->sender->session->watches, path, &waiters[i]);
     }
-    forget(old);
+    forget(old, old_count);
 }

@@ -10,16 +10,16 @@
 
 #include "session/request_sender.h"
 
-/** Embed it. The caller fills the fields up to `fired`. */
+/** Embed it. The caller fills the first two fields. */
 typedef struct zkl_watch_set {
-    zkl_request_sender *sender; /* of the request; has the `arg` of the two */
-    /* All replies are in: OK, all are armed; NO_NODE, one is gone already; else a failure. */
-    void (*armed)(void *arg, zkl_outcome outcome, int status);
-    /* The first of them since they were armed. */
-    void (*fired)(void *arg, zkl_watch_event event);
-    struct watched_nodes *present; /* NULL: none */
-    unsigned awaited;              /* replies */
-    bool waits;                    /* all are armed, and none has fired */
+    zkl_request_sender *sender; /* of the request; it is the `arg` of what follows */
+    /* Armed: all replies are in: OK, all are armed; NO_NODE, one is gone already; else a failure.
+     * Fired: the first of them since they were armed. */
+    const zkl_watch_listener *listener;
+    zkl_watch_waiter *present; /* NULL: none */
+    unsigned count;            /* of these */
+    unsigned awaited;          /* replies */
+    bool waits;                /* all are armed, and none has fired */
     zkl_outcome outcome;
     int status;
 } zkl_watch_set;

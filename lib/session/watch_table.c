@@ -67,7 +67,7 @@ static void forget_and_free(zkl_watch *watch) {
 
 /* NULL: it waits for news of a node. */
 static zkl_children_waiter *of_children(zkl_watch_waiter *waiter) {
-    return waiter->armed == NULL ? (zkl_children_waiter *)waiter : NULL;
+    return waiter->listener->listed != NULL ? (zkl_children_waiter *)waiter : NULL;
 }
 
 static void leave(zkl_watch_waiter *waiter) {
@@ -90,11 +90,12 @@ static zkl_watch_waiter *detach_all(zkl_watch *watch) {
 static void tell_armed(zkl_watch_waiter *waiters, zkl_outcome outcome, int status) {
     for (zkl_watch_waiter *waiter = waiters, *next; waiter != NULL; waiter = next) {
         next = waiter->next;
-        const zkl_children_waiter *lists = of_children(waiter);
-        if (lists != NULL) {
-            lists->listed(waiter->arg, &(zkl_list_answer){ .outcome = outcome, .status = status });
+        const zkl_watch_listener *listener = waiter->listener;
+        if (listener->listed != NULL) {
+            listener->listed(waiter->arg,
+                             &(zkl_list_answer){ .outcome = outcome, .status = status });
         } else {
-            waiter->armed(waiter->arg, outcome, status);
+            listener->armed(waiter->arg, outcome, status);
         }
     }
 }
@@ -147,6 +148,12 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
     conclude(arg, answer->outcome, answer->status);
 }
 
+static uint64_t id_of(const void *arg) {
+    return ((const zkl_watch *)arg)->id;
+}
+
+static const zkl_list_listener list_listener = { .listed = on_listed, .watch_id = id_of };
+
 static zkl_outcome send_exists(zkl_watch *watch, zkl_reply_callback *done) {
     const zkl_operation exists = { .kind = ZKL_OPERATION_WATCH,
                                    .path = path_of(watch),
@@ -157,9 +164,8 @@ static zkl_outcome send_exists(zkl_watch *watch, zkl_reply_callback *done) {
 static zkl_outcome ask(zkl_watch *watch) {
     if (watch->kind == ZKL_WATCH_CHILDREN) {
         watch->list[0] = (zkl_list_waiter){ .arg = watch,
-                                            .listed = on_listed,
-                                            .after = zkl_listings_mark(watch->table->listings),
-                                            .watch_id = watch->id };
+                                            .listener = &list_listener,
+                                            .after = zkl_listings_mark(watch->table->listings) };
         return zkl_listings_ask(watch->table->listings, path_of(watch), watch->list);
     }
     return send_exists(watch, on_exists);
@@ -223,9 +229,9 @@ static bool add(zkl_watch_table *table, const char *path, zkl_watch_kind kind,
 
 void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_waiter *waiter) {
     if (!add(table, path, ZKL_WATCH_NODE, waiter)) {
-        waiter->armed(waiter->arg, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
+        waiter->listener->armed(waiter->arg, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
     } else if (waiter->watch->state == WATCH_ARMED) {
-        waiter->armed(waiter->arg, ZKL_OUTCOME_OK, ZKL_OK);
+        waiter->listener->armed(waiter->arg, ZKL_OUTCOME_OK, ZKL_OK);
     }
 }
 
@@ -234,8 +240,10 @@ static void on_children(void *arg, const zkl_list_answer *answer) {
     if (answer->outcome != ZKL_OUTCOME_OK) {
         zkl_watch_table_remove(&self->waiter);
     }
-    self->listed(self->waiter.arg, answer);
+    self->waiter.listener->listed(self->waiter.arg, answer);
 }
+
+static const zkl_list_listener children_listener = { .listed = on_children };
 
 /* The list is no older than the watch, and was sent after the waiter's reason to look. While an
  * event is told that reason is the event, for all waiters that are told of it: the first of them
@@ -248,7 +256,7 @@ void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
     if (is_added && self->waiter.watch->list[0].after > after) {
         after = self->waiter.watch->list[0].after;
     }
-    self->list = (zkl_list_waiter){ .arg = self, .listed = on_children, .after = after };
+    self->list = (zkl_list_waiter){ .arg = self, .listener = &children_listener, .after = after };
     if (!is_added || zkl_listings_ask(table->listings, path, &self->list) != ZKL_OUTCOME_OK) {
         on_children(self, &(zkl_list_answer){ .outcome = ZKL_OUTCOME_NOT_NOW });
     }
@@ -277,7 +285,7 @@ static void tell_fired(zkl_watch_table *table, zkl_watch_waiter *waiters, zkl_wa
     table->telling = true;
     for (zkl_watch_waiter *waiter = waiters, *next; waiter != NULL; waiter = next) {
         next = waiter->next;
-        waiter->fired(waiter->arg, event);
+        waiter->listener->fired(waiter->arg, event);
     }
     table->telling = false;
 }

@@ -19,12 +19,19 @@
 
 typedef struct zkl_watch zkl_watch;
 
+/** What a kind of waiters does: has one of the first two. */
+typedef struct zkl_watch_listener {
+    /* OK: it will fire. Else it will not. */
+    void (*armed)(void *arg, zkl_outcome outcome, int status);
+    /* Of a zkl_children_waiter: the list, or why there is none and it will not fire. */
+    void (*listed)(void *arg, const zkl_list_answer *answer);
+    void (*fired)(void *arg, zkl_watch_event event);
+} zkl_watch_listener;
+
 /** A waiter for news of a node; embed it, zeroed. */
 typedef struct zkl_watch_waiter {
     void *arg;
-    /* OK: it will fire. Else it will not. NULL: it is part of a zkl_children_waiter. */
-    void (*armed)(void *arg, zkl_outcome outcome, int status);
-    void (*fired)(void *arg, zkl_watch_event event);
+    const zkl_watch_listener *listener;
     zkl_watch *watch; /* NULL: it waits for none */
     struct zkl_watch_waiter *prev, *next;
 } zkl_watch_waiter;
@@ -32,8 +39,6 @@ typedef struct zkl_watch_waiter {
 /** A waiter for news of a node's children. */
 typedef struct zkl_children_waiter {
     zkl_watch_waiter waiter; /* first */
-    /* The list, or why there is none and it will not fire. */
-    void (*listed)(void *arg, const zkl_list_answer *answer);
     zkl_list_waiter list;
 } zkl_children_waiter;
 

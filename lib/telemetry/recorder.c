@@ -124,16 +124,16 @@ void zkl_recorder_add_news(zkl_recorder *recorder, uint64_t session, int64_t now
 /* ---- Requests ------------------------------------------------------------------- */
 
 static bool state_is_due(const zkl_recorder *recorder, const zkl_recorded_request *recorded) {
-    return recorded->number == 0 || recorded->events >= ZKL_RECORD_EVENTS_PER_STATE ||
-           recorder->written - recorded->state_at > recorder->size / 2;
+    return recorded->mark->number == 0 || recorded->mark->events >= ZKL_RECORD_EVENTS_PER_STATE ||
+           recorder->written - recorded->mark->state_at > recorder->size / 2;
 }
 
-static void add_state(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
+static void add_state(zkl_recorder *recorder, const zkl_recorded_request *recorded, int64_t now_ms,
                       const zkl_request *request) {
-    give_number(&recorded->number, &recorder->requests);
-    recorded->state_at = recorder->written;
-    recorded->events = 0;
-    begin_line(recorder, now_ms, " request=", recorded->number);
+    give_number(&recorded->mark->number, &recorder->requests);
+    recorded->mark->state_at = recorder->written;
+    recorded->mark->events = 0;
+    begin_line(recorder, now_ms, " request=", recorded->mark->number);
     zkl_text_add_numbered(&recorder->text, "STATE session=", (int64_t)recorded->session);
     zkl_text_add(&recorder->text, " path=");
     zkl_text_add_value(&recorder->text, recorded->path);
@@ -147,8 +147,8 @@ static bool is_idle(const zkl_request *before, const zkl_event *event, const zkl
            actions->count == 0;
 }
 
-void zkl_recorder_add_step(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
-                           const zkl_request *before, const zkl_event *event,
+void zkl_recorder_add_step(zkl_recorder *recorder, const zkl_recorded_request *recorded,
+                           int64_t now_ms, const zkl_request *before, const zkl_event *event,
                            const zkl_actions *actions) {
     if (state_is_due(recorder, recorded)) {
         add_state(recorder, recorded, now_ms, before);
@@ -156,14 +156,14 @@ void zkl_recorder_add_step(zkl_recorder *recorder, zkl_recorded_request *recorde
     if (is_idle(before, event, actions)) {
         return;
     }
-    begin_line(recorder, now_ms, " request=", recorded->number);
+    begin_line(recorder, now_ms, " request=", recorded->mark->number);
     zkl_record_write_event(&recorder->text, before, event);
     zkl_record_write_actions(&recorder->text, actions);
-    recorded->events++;
+    recorded->mark->events++;
     if (recorder->text.too_long) {
-        begin_line(recorder, now_ms, " request=", recorded->number);
+        begin_line(recorder, now_ms, " request=", recorded->mark->number);
         zkl_text_add(&recorder->text, "TOO_LONG");
-        recorded->events = ZKL_RECORD_EVENTS_PER_STATE;
+        recorded->mark->events = ZKL_RECORD_EVENTS_PER_STATE;
     }
     end_line(recorder);
 }

@@ -44,19 +44,23 @@ uint64_t zkl_recorder_begin_session(zkl_recorder *recorder);
 void zkl_recorder_add_news(zkl_recorder *recorder, uint64_t session, int64_t now_ms,
                            const zkl_session_news *news);
 
-/** A request, as the record knows it. Its owner embeds it and fills in the first two; the others
- *  begin with 0 and are the recorder's. */
-typedef struct zkl_recorded_request {
-    uint64_t session;
-    const char *path; /* of the resource: the request's owner keeps it */
+/** Where a request is in the record. Its owner embeds it, zeroed; the fields are the recorder's. */
+typedef struct zkl_recorded_mark {
     uint64_t number;
     uint64_t state_at; /* where its last STATE begins, in bytes from the beginning of all */
     unsigned events;   /* recorded after that */
+} zkl_recorded_mark;
+
+/** A request that takes a step. */
+typedef struct zkl_recorded_request {
+    uint64_t session;
+    const char *path; /* of the resource */
+    zkl_recorded_mark *mark;
 } zkl_recorded_request;
 
 /** A step of a request, and the request as it was before. `recorder`: not NULL. */
-void zkl_recorder_add_step(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
-                           const zkl_request *before, const zkl_event *event,
+void zkl_recorder_add_step(zkl_recorder *recorder, const zkl_recorded_request *recorded,
+                           int64_t now_ms, const zkl_request *before, const zkl_event *event,
                            const zkl_actions *actions);
 
 /** A step of a set, and the set as it was before. `*number` begins with 0; the first step sets

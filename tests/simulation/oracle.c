@@ -121,7 +121,7 @@ static int64_t lease_left_ms(const zkl_session *session, zkl_process *process) {
 bool oracle_has_running_lease(const record *one) {
     const zkl_request_runner *runner = one->lock->members[0].runner;
     return one->lock->state == ZKL_STATE_HELD && runner != NULL &&
-           lease_left_ms(runner->session, one->process) > 0;
+           lease_left_ms(runner->sender.session, one->process) > 0;
 }
 
 /* A session that the servers have ended of their own accord has no lease left. */
@@ -206,7 +206,7 @@ static void judge_justification(unsigned contender, const record *one) {
             node->name, earlier->name);
     }
     bool leased = one->lock->members[0].runner != NULL &&
-                  one->lock->members[0].runner->session->liveness.lease.tick_ms > 0;
+                  one->lock->members[0].runner->sender.session->liveness.lease.tick_ms > 0;
     if (leased && !node->alive && !node->by_hand) {
         oracle_violated("contender %u was granted on a lease, but its node %s is gone", contender,
                         node->name);
@@ -249,7 +249,8 @@ static bool has_ended_since_it_asked(const record *one) {
         return false;
     }
     zkl_process *mine = zkl_process_enter(one->process);
-    int64_t age_ms = zkl_session_now_ms(runner->session) - runner->session->liveness.answered_ms;
+    int64_t age_ms =
+        zkl_session_now_ms(runner->sender.session) - runner->sender.session->liveness.answered_ms;
     (void)zkl_process_enter(mine);
     return one->node->gone_us >= zkl_world_now_us() - (age_ms + 1) * US_PER_MS;
 }

@@ -66,7 +66,7 @@ void oracle_judge_contended(unsigned contender, const zkl_lock_event *event) {
 /* ---- Who should be -------------------------------------------------------------------------- */
 
 static bool is_well(const record *one) {
-    const zkl_session *session = one->lock->members[0].runner->session;
+    const zkl_session *session = one->lock->members[0].runner->sender.session;
     if (zkl_process_is_stopped(one->process) || !session->connected) {
         return false;
     }
@@ -78,7 +78,7 @@ static bool is_well(const record *one) {
 
 /* How long its connection has been there, which may have been another at the last look. */
 static int64_t connected_us(const record *one) {
-    const zkl_session *session = one->lock->members[0].runner->session;
+    const zkl_session *session = one->lock->members[0].runner->sender.session;
     zkl_process *mine = zkl_process_enter(one->process);
     int64_t ms = zkl_session_now_ms(session) - session->connected_ms;
     (void)zkl_process_enter(mine);
@@ -113,7 +113,7 @@ void oracle_judge_contention(unsigned contender) {
     }
     int64_t most_ms = plan_is_calm(oracle.plan)
                           ? CALM_MAX_MS
-                          : one->lock->members[0].runner->session->timeout_ms + MORE_MS;
+                          : one->lock->members[0].runner->sender.session->timeout_ms + MORE_MS;
     if (now_us - one->contended_since_us > most_ms * US_PER_MS) {
         oracle_violated("contender %u holds, %s waits behind it, and for %" PRId64
                         " ms it was not told",

@@ -18,7 +18,8 @@ static bool must_know_since(const record *one, int64_t us) {
     if (!plan_is_by_hand(oracle.plan) || one->lock->members[0].runner == NULL) {
         return false;
     }
-    int64_t period_us = one->lock->members[0].runner->session->timeout_ms * (int64_t)US_PER_MS / 3;
+    int64_t period_us =
+        one->lock->members[0].runner->sender.session->timeout_ms * (int64_t)US_PER_MS / 3;
     int64_t watched_us = one->granted_us + period_us;
     int64_t since_us = us > watched_us ? us : watched_us;
     return zkl_world_now_us() > since_us + NEWS_MAX_MS * US_PER_MS;
@@ -102,7 +103,7 @@ static void judge_silence(unsigned contender) {
         return;
     }
     int64_t heard_us = traffic_last_heard_us(zkl_process_number(one->process));
-    int64_t timeout_ms = runner->session->timeout_ms;
+    int64_t timeout_ms = runner->sender.session->timeout_ms;
     int64_t silent_ms = (zkl_world_now_us() - heard_us) / US_PER_MS;
     if (silent_ms > timeout_ms * 2 / 3 + timeout_ms / 500 + LATE_MAX_MS) {
         oracle_violated("contender %u is told that all is well, and nothing was heard for %" PRId64

@@ -230,7 +230,7 @@ TEST(state_with_the_longest_path_has_room) {
     record_bench bench;
     memset(path, '%', sizeof(path) - 1);
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
-    bench.recorded = (zkl_recorded_request){ .session = 1, .path = path };
+    bench.recorded = (zkl_recorded_request){ .session = 1, .path = path, .mark = &bench.mark };
     memset(&bench.request, 1, sizeof(bench.request)); /* every flag, every number */
     for (size_t i = 0; i < zkl_record_state_fields.count; i++) {
         const zkl_record_field *field = &zkl_record_state_fields.list[i];

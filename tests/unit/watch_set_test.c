@@ -23,10 +23,12 @@ static void on_fired(void *arg, zkl_watch_event event) {
     fake_note(&desk->fake, event == ZKL_WATCH_EVENT_DELETED ? "one fired" : "one changed");
 }
 
+static const zkl_watch_listener listener = { .armed = on_armed, .fired = on_fired };
+
 static void begin(void) {
     desk = watch_desk_open();
     sender = (zkl_request_sender){ .session = &desk->session, .options = { .parent_path = "/r" } };
-    set = (zkl_watch_set){ .sender = &sender, .armed = on_armed, .fired = on_fired };
+    set = (zkl_watch_set){ .sender = &sender, .listener = &listener };
 }
 
 static void end(void) {

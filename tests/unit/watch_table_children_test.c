@@ -14,6 +14,8 @@ static void ignore_list(void *arg, const zkl_list_answer *answer) {
     (void)answer;
 }
 
+static const zkl_list_listener ignoring = { .listed = ignore_list };
+
 /* With one child. */
 static void arm(watch_desk *desk, table_user *waiter) {
     watch_desk_add_children(desk, waiter, "/r");
@@ -59,7 +61,7 @@ TEST(waiters_who_list_again_share_one_list) {
 
 TEST(list_of_another_after_an_event_does_not_stand_for_the_one_that_arms) {
     watch_desk *desk = watch_desk_open();
-    zkl_list_waiter other = { .listed = ignore_list };
+    zkl_list_waiter other = { .listener = &ignoring };
     watch_desk_arm(desk, &desk->a, "/r/n");
     watch_desk_add(desk, &desk->b, "/r/n");
     desk->fake.heard[0] = '\0';
@@ -177,7 +179,7 @@ TEST(newcomer_lists_behind_the_removal) {
 /* What it shows is older than the watch. */
 TEST(list_of_before_the_watch_is_not_for_who_waits_with_it) {
     watch_desk *desk = watch_desk_open();
-    zkl_list_waiter other = { .arg = desk, .listed = ignore_list };
+    zkl_list_waiter other = { .arg = desk, .listener = &ignoring };
     EXPECT_INT(zkl_listings_ask(&desk->session.listings, "/r", &other), ZKL_OUTCOME_OK);
     watch_desk_add_children(desk, &desk->a, "/r");
     FAKE_HEARD(&desk->fake, "list /r");

@@ -10,7 +10,9 @@ static const zkl_request_options exclusive = { .mode = ZKL_EXCLUSIVE };
 const zkl_request_session bench_session = { .connected = true, .guid = BENCH_GUID };
 
 void bench_begin_request(record_bench *bench, const zkl_request_options *options) {
-    bench->recorded = (zkl_recorded_request){ .session = 1, .path = "/locks/stock" };
+    bench->recorded =
+        (zkl_recorded_request){ .session = 1, .path = "/locks/stock", .mark = &bench->mark };
+    bench->mark = (zkl_recorded_mark){ .number = 0 };
     zkl_request_begin(&bench->request, options != NULL ? options : &exclusive, &bench_session);
 }
 

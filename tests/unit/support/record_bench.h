@@ -11,6 +11,7 @@ enum { BENCH_CHILDREN_MAX = 64, BENCH_TEXT_SIZE = 1024 * 1024 };
 typedef struct record_bench {
     zkl_recorder *recorder;
     zkl_recorded_request recorded;
+    zkl_recorded_mark mark;
     zkl_request request;
     zkl_actions actions; /* of the last step */
     int64_t now_ms;

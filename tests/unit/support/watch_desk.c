@@ -54,10 +54,13 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
     react(self);
 }
 
+static const zkl_watch_listener of_node = { .armed = on_armed, .fired = on_fired };
+static const zkl_watch_listener of_children = { .listed = on_listed, .fired = on_fired };
+
 void watch_desk_begin_waiter(table_user *waiter, watch_desk *at, const char *name) {
     waiter->desk = at;
     waiter->name = name;
-    waiter->link = (zkl_watch_waiter){ .arg = waiter, .armed = on_armed, .fired = on_fired };
+    waiter->link = (zkl_watch_waiter){ .arg = waiter, .listener = &of_node };
 }
 
 watch_desk *watch_desk_open(void) {
@@ -84,8 +87,7 @@ void watch_desk_add(watch_desk *desk, table_user *waiter, const char *path) {
 
 void watch_desk_add_children(watch_desk *desk, table_user *waiter, const char *path) {
     waiter->children.waiter.arg = waiter;
-    waiter->children.waiter.fired = on_fired;
-    waiter->children.listed = on_listed;
+    waiter->children.waiter.listener = &of_children;
     zkl_watch_table_add_children(&desk->session.watches, path, &waiter->children);
 }
 
