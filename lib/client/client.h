@@ -50,8 +50,7 @@ typedef struct zkl_client_session {
 
 /** Is called when the client is being closed, with the mutex held. Embed it. */
 typedef struct zkl_close_listener {
-    void (*closes)(void *arg);
-    void *arg;
+    void (*closes)(struct zkl_close_listener *self);
     struct zkl_close_listener *prev, *next;
 } zkl_close_listener;
 

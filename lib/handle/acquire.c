@@ -29,7 +29,7 @@ static int check_idle(const zkl_lock *lock) {
 }
 
 static bool is_acquired_again(const zkl_lock *lock, zkl_lock_owner owner) {
-    return zkl_lock_is_granted(lock) && lock->options->reentrant != 0 &&
+    return zkl_lock_is_granted(lock) && lock->origin->options->reentrant != 0 &&
            !zkl_lock_is_of_other(lock, owner) && !lock->client->closed;
 }
 
@@ -102,7 +102,7 @@ static int end_acquire(zkl_lock *lock, zkl_grant *granted) {
         return status;
     }
     if (attempt->why != NULL) {
-        zkl_error_note("resource", attempt->why_resource, "%s", attempt->why);
+        zkl_error_note("resource", lock->members[attempt->why_member].resource, "%s", attempt->why);
     }
     zkl_lock_give_up(lock);
     return status;

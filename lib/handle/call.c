@@ -56,12 +56,16 @@ static void ask(zkl_lock_call *call) {
     note_status(call, call->status);
 }
 
+static bool has_limit(const zkl_lock_call *call) {
+    return !call->kind->obtains_grant && call->limit != NULL;
+}
+
 static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
     if (call == NULL || call->state != ZKL_CALL_WAITS) {
         return;
     }
     call->state = state;
-    if (call->limit != NULL) {
+    if (has_limit(call)) {
         zkl_timer_stop(call->limit);
     }
     if (call->application.ended == NULL) {
@@ -157,7 +161,7 @@ static void set_limit(zkl_lock_call *call) {
 
 static void tell(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
-    zkl_assert(callback->client->recorder, call->limit == NULL || call->limit->timers == NULL);
+    zkl_assert(callback->client->recorder, !has_limit(call) || call->limit->timers == NULL);
     zkl_error_set(call->message);
     free(call->message);
     if (call->kind->tell != NULL) {

@@ -45,10 +45,15 @@ struct zkl_lock_call {
     zkl_lock *lock;
     zkl_lock_owner owner;
     int64_t timeout_ms;
-    zkl_mode mode;                /* of an acquire */
-    uint64_t again;               /* the number of the grant that is acquired again; 0: none is */
-    zkl_transaction *transaction; /* of a commit or a verification */
-    zkl_timer *limit;             /* of a callback: the end of that time; NULL: it has none */
+    zkl_mode mode; /* of an acquire */
+    union {
+        uint64_t again; /* of an acquire: the number of the grant that is acquired again; 0: none */
+        zkl_transaction *transaction; /* of a commit or a verification */
+    };
+    union {
+        zkl_grant *granted; /* room for what it obtains; NULL: it is not asked for */
+        zkl_timer *limit;   /* of what obtains none: the end of its time. NULL: a thread waits */
+    };
     union {
         zkl_acquire_callback *acquired;
         zkl_status_callback *ended;
@@ -57,8 +62,7 @@ struct zkl_lock_call {
     void *arg;
     zkl_lock_call_state state;
     int status;
-    char *message;      /* of a callback, for zkl_error_message; NULL: none */
-    zkl_grant *granted; /* room for what it obtains; NULL: it is not asked for */
+    char *message; /* of a callback, for zkl_error_message; NULL: none */
 };
 
 /** The call that a public function makes. */

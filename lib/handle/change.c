@@ -89,7 +89,7 @@ static void on_upgrade_news(void *arg, zkl_request_news news, int status) {
     lock_change *change = &lock->change;
     if (news == ZKL_REQUEST_DECIDED) {
         if (status == ZKL_OK) {
-            zkl_request_runner_hold_from_now(change->upgrade, lock->options->max_hold_ms);
+            zkl_request_runner_hold_from_now(change->upgrade, lock->origin->options->max_hold_ms);
         }
         decide(lock, status);
     } else if (news == ZKL_REQUEST_LOST) {
@@ -102,15 +102,14 @@ static void on_upgrade_news(void *arg, zkl_request_news news, int status) {
 
 static int start_upgrade(zkl_lock *lock) {
     const lock_member *member = &lock->members[0];
-    zkl_request_options request = { .mode = ZKL_WRITE };
+    zkl_run_start start = { .request = { .mode = ZKL_WRITE } };
     zkl_run_options options = {
-        .request = &request,
         .began_ms = zkl_session_now_ms(member->runner->sender.session),
         .owner = { .arg = lock, .on_news = on_upgrade_news },
     };
-    zkl_node_name_copy(request.companion, member->runner->request.own.node);
+    zkl_node_name_copy(start.request.companion, member->runner->request.own.node);
     ZKL_TRY(zkl_lock_events_prepare(lock));
-    return zkl_lock_start_request(member, member->runner->sender.session, &options,
+    return zkl_lock_start_request(member, member->runner->sender.session, &start, &options,
                                   &lock->change.upgrade);
 }
 

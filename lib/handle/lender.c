@@ -69,7 +69,7 @@ static const char *or_empty(const char *text) {
 
 /* Handles that differ in what their node is, or in how it is lent, share none. */
 int zkl_lender_find(zkl_lock *lock) {
-    const zkl_lock_options *own = lock->options;
+    const zkl_lock_options *own = lock->origin->options;
     zkl_borrower *borrower = lock->borrower;
     zkl_pool pool = { 0 };
     const char *key = zkl_pool_print(
@@ -101,7 +101,7 @@ static void drop(zkl_lender *lender) {
 /* The limit of one reader would end the others' hold. */
 bool zkl_lender_serves(const zkl_lock *lock) {
     return lock->borrower != NULL &&
-           (lock->members[0].mode != ZKL_READ || lock->options->max_hold_ms == 0);
+           (lock->members[0].mode != ZKL_READ || lock->origin->options->max_hold_ms == 0);
 }
 
 /* ---- Loans, and who takes part in them ------------------------------------------------------ */
@@ -136,7 +136,7 @@ static void let_go(zkl_loan *loan) {
 static void enter(zkl_loan *loan, zkl_lock *lock) {
     zkl_borrower *behind = loan->waiters;
     while (behind != NULL &&
-           behind->lock->options->local_priority >= lock->options->local_priority) {
+           behind->lock->origin->options->local_priority >= lock->origin->options->local_priority) {
         behind = behind->next;
     }
     DL_PREPEND_ELEM(loan->waiters, behind, lock->borrower); /* NULL: at the end */
@@ -351,7 +351,7 @@ static void tell_holders(const zkl_loan *loan, zkl_request_news news, int status
     zkl_borrower *one = NULL;
     zkl_borrower *next = NULL;
     DL_FOREACH_SAFE(loan->holders, one, next) {
-        if (news != ZKL_REQUEST_CONTENDED || one->lock->options->tell_contended != 0) {
+        if (news != ZKL_REQUEST_CONTENDED || one->lock->origin->options->tell_contended != 0) {
             zkl_lock_take_news(one->lock, news, status);
         }
     }
@@ -430,18 +430,19 @@ static void on_news(void *arg, zkl_request_news news, int status) {
 
 static int start(zkl_loan *loan, const zkl_lock *lock) {
     bool only_try = lock->attempt.timeout_ms == 0;
-    const zkl_request_options request = { .mode = loan->mode,
-                                          .only_try = only_try,
-                                          .lent = true,
-                                          .fail_on_session_expiry =
-                                              lock->options->fail_on_session_expiry != 0 };
-    zkl_run_options options = {
-        .request = &request,
-        .began_ms = lock->attempt.began_ms,
+    const zkl_run_start start = {
+        .request = { .mode = loan->mode,
+                     .only_try = only_try,
+                     .lent = true,
+                     .fail_on_session_expiry = lock->origin->options->fail_on_session_expiry != 0 },
         .timeout_ms = only_try ? 0 : ZKL_FOREVER,
+    };
+    zkl_run_options options = {
+        .began_ms = lock->attempt.began_ms,
         .owner = { .arg = loan, .on_news = on_news },
     };
-    return zkl_lock_start_request(&lock->members[0], loan->session, &options, &loan->runner);
+    return zkl_lock_start_request(&lock->members[0], loan->session, &start, &options,
+                                  &loan->runner);
 }
 
 /* Others do not join the request of a try, which may be over at once. */

@@ -26,7 +26,7 @@ bool zkl_lock_is_granted(const zkl_lock *lock) {
 
 bool zkl_lock_is_of_other(const zkl_lock *lock, zkl_lock_owner owner) {
     const zkl_lock_owner *its = &lock->grant.owner;
-    return lock->options->reentrant != 0 &&
+    return lock->origin->options->reentrant != 0 &&
            (its->thread != owner.thread || its->token != owner.token);
 }
 

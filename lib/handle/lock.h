@@ -29,9 +29,9 @@ typedef struct lock_member {
 
 /** The acquire under way, or the last. */
 typedef struct lock_attempt {
-    int verdict;              /* ZKL_PENDING: there is none yet */
-    char *why;                /* of the verdict, for people; NULL: the status says all */
-    const char *why_resource; /* of what */
+    int verdict;         /* ZKL_PENDING: there is none yet */
+    unsigned why_member; /* whose is what follows */
+    char *why;           /* of the verdict, for people; NULL: the status says all */
     int64_t timeout_ms;
     int64_t began_ms;
     zkl_set set;
@@ -85,9 +85,9 @@ typedef struct zkl_borrower {
 struct zkl_lock {
     zkl_handle open; /* first */
     zkl_client *client;
-    const zkl_lock_options *options; /* the client's, or a copy in the texts of its origin */
-    zkl_request_origin *origin;      /* of its requests */
-    bool is_set;                     /* opened with a mode for each of its resources */
+    zkl_request_origin *origin; /* of its requests */
+    unsigned count;             /* of its members */
+    bool is_set;                /* opened with a mode for each of them */
 
     /* IDLE; ACQUIRING: a call waits for the verdict; HELD; LOST: the grant, or one resource of a
      * set, was lost, until the release; RELEASING: a call waits for the deletion of the nodes.
@@ -103,7 +103,6 @@ struct zkl_lock {
     struct zkl_lock_search *search; /* of a layer; NULL: none */
     zkl_close_listener close_listener;
     struct zkl_borrower *borrower; /* NULL: it always makes a node of its own */
-    size_t count;
     lock_member members[];
 };
 
@@ -141,7 +140,8 @@ int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms);
 /** Starts a request of a member. The caller fills in of the options what is not the same for all
  *  requests of the handle. As zkl_request_runner_start. */
 int zkl_lock_start_request(const lock_member *member, zkl_session *session,
-                           zkl_run_options *options, zkl_request_runner **runner);
+                           const zkl_run_start *start, zkl_run_options *options,
+                           zkl_request_runner **runner);
 /** For a lender: what the request tells that a handle has in common with others. */
 void zkl_lock_take_news(zkl_lock *lock, zkl_request_news news, int status);
 /** The same: the acquire that waits has failed, without any request to blame. */
@@ -162,5 +162,5 @@ void zkl_lock_end_calls(zkl_lock *lock, int status);
 /** The writer's request was granted, and takes the place of the reader's, which is released. */
 void zkl_lock_take_writer(zkl_lock *lock);
 
-/** The client is being closed: an acquire that waits ends at once. `arg`: the lock. */
-void zkl_lock_client_closes(void *arg);
+/** The client is being closed: an acquire that waits ends at once. */
+void zkl_lock_client_closes(zkl_close_listener *listener);

@@ -34,7 +34,8 @@ static void decide(zkl_lock *lock, int verdict) {
 /* Their time as holders begins with the grant of the last. */
 static void grant_all(zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
-        zkl_request_runner_hold_from_now(lock->members[i].runner, lock->options->max_hold_ms);
+        zkl_request_runner_hold_from_now(lock->members[i].runner,
+                                         lock->origin->options->max_hold_ms);
     }
     decide(lock, ZKL_OK);
 }
@@ -44,7 +45,7 @@ static void keep_reason(const lock_member *member, zkl_explanation why) {
     lock_attempt *attempt = &member->lock->attempt;
     free(attempt->why);
     attempt->why = why.text[0] != '\0' ? strdup(why.text) : NULL;
-    attempt->why_resource = member->resource;
+    attempt->why_member = (unsigned)(member - member->lock->members);
 }
 
 /* ---- What is told of what is held ----------------------------------------------------------- */
@@ -76,7 +77,8 @@ static void tell_wishes(const lock_member *member) {
     if (member->runner->holder_watch.is_revoke_requested) {
         tell(member, ZKL_STATE_REVOKE_REQUESTED);
     }
-    if (member->runner->holder_watch.is_contended && member->lock->options->tell_contended != 0) {
+    if (member->runner->holder_watch.is_contended &&
+        member->lock->origin->options->tell_contended != 0) {
         tell(member, ZKL_STATE_CONTENDED);
     }
 }
@@ -194,39 +196,41 @@ static size_t watched_bytes(const zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         const lock_member *member = &lock->members[i];
         bytes += zkl_request_runner_watched_bytes(member->path, member->permits,
-                                                  lock->options->tell_contended != 0);
+                                                  lock->origin->options->tell_contended != 0);
     }
     return bytes;
 }
 
 int zkl_lock_start_request(const lock_member *member, zkl_session *session,
-                           zkl_run_options *options, zkl_request_runner **runner) {
+                           const zkl_run_start *start, zkl_run_options *options,
+                           zkl_request_runner **runner) {
     const zkl_lock *lock = member->lock;
     options->origin = lock->origin;
     options->resource = member->resource;
     options->parent_path = member->path;
     options->thread = lock->grant.owner.thread;
-    return zkl_request_runner_start(session, options, runner);
+    return zkl_request_runner_start(session, start, options, runner);
 }
 
 /* Those of a set join again together, or none does. */
 static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms) {
     bool is_bounded_try = timeout_ms == 0 && lock->search != NULL;
-    const zkl_request_options request = {
-        .mode = member->mode,
-        .permits = member->permits,
-        .max_waiting = (unsigned)lock->options->max_waiting,
-        .only_try = timeout_ms == 0,
-        .fail_on_session_expiry = has_several(lock) || lock->options->fail_on_session_expiry != 0
+    const zkl_lock_options *given = lock->origin->options;
+    const zkl_run_start start = {
+        .request = { .mode = member->mode,
+                     .permits = member->permits,
+                     .max_waiting = (unsigned)given->max_waiting,
+                     .only_try = timeout_ms == 0,
+                     .fail_on_session_expiry =
+                         has_several(lock) || given->fail_on_session_expiry != 0 },
+        .timeout_ms = is_bounded_try ? lock->search->try_within_ms : timeout_ms,
     };
     zkl_run_options options = {
-        .request = &request,
         .group = lock->attempt.group,
         .began_ms = lock->attempt.began_ms,
-        .timeout_ms = is_bounded_try ? lock->search->try_within_ms : timeout_ms,
         .owner = { .arg = member, .on_news = on_news },
     };
-    return zkl_lock_start_request(member, lock->attempt.session, &options, &member->runner);
+    return zkl_lock_start_request(member, lock->attempt.session, &start, &options, &member->runner);
 }
 
 /* How many have begun, and so are counted, is told also where one could not. */
@@ -379,8 +383,8 @@ int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms) {
     if (attempt->timer != NULL) {
         *attempt->timer = (zkl_timer){ .fire = on_timer, .arg = lock };
     }
-    attempt->set = zkl_set_begin((unsigned)lock->count, timeout_ms == 0,
-                                 lock->options->fail_on_session_expiry != 0);
+    attempt->set = zkl_set_begin(lock->count, timeout_ms == 0,
+                                 lock->origin->options->fail_on_session_expiry != 0);
     attempt->recorded = 0;
     if (lock->borrower != NULL) {
         lock->borrower->number = 0;
@@ -396,8 +400,8 @@ void zkl_lock_call_off(zkl_lock *lock) {
     }
 }
 
-void zkl_lock_client_closes(void *arg) {
-    zkl_lock *lock = arg;
+void zkl_lock_client_closes(zkl_close_listener *listener) {
+    zkl_lock *lock = (zkl_lock *)((char *)listener - offsetof(zkl_lock, close_listener));
     if (zkl_lock_waits(lock)) {
         feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_CLIENT_CLOSES });
         if (zkl_lock_borrows(lock)) {
@@ -408,7 +412,7 @@ void zkl_lock_client_closes(void *arg) {
 
 /* And what has come before it. */
 static void tell_grant(zkl_lock *lock) {
-    if (lock->options->tell_granted != 0) {
+    if (lock->origin->options->tell_granted != 0) {
         zkl_lock_event event = make_event(lock, ZKL_STATE_HELD, NULL);
         zkl_lock_events_tell(&event, &lock->events->for_grant);
     }

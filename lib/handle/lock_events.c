@@ -32,10 +32,10 @@ static int prepare(zkl_lock_message **message) {
 }
 
 int zkl_lock_events_prepare(zkl_lock *lock) {
-    if (lock->options->state_callback != NULL) {
+    if (lock->origin->options->state_callback != NULL) {
         ZKL_TRY(prepare(&lock->events->for_loss));
     }
-    return lock->options->tell_granted != 0 ? prepare(&lock->events->for_grant) : ZKL_OK;
+    return lock->origin->options->tell_granted != 0 ? prepare(&lock->events->for_grant) : ZKL_OK;
 }
 
 /* ---- Out of the queue --------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static void collect(zkl_lock_callback *callback) {
 static void tell(zkl_lock_callback *callback) {
     const zkl_lock_message *message = (const zkl_lock_message *)callback;
     if (!message->is_undone) {
-        const zkl_lock_options *options = message->event.lock->options;
+        const zkl_lock_options *options = message->event.lock->origin->options;
         options->state_callback(options->state_arg, &message->event);
     }
 }
@@ -92,7 +92,7 @@ void zkl_lock_events_tell(const zkl_lock_event *event, zkl_lock_message **prepar
     if (listener != NULL) {
         listener->told(lock, event->state, event->reason);
     }
-    if (lock->options->state_callback == NULL ||
+    if (lock->origin->options->state_callback == NULL ||
         (is_of_connection && is_told_by_what_waits(lock->events, event))) {
         return;
     }

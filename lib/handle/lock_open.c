@@ -141,7 +141,7 @@ static const zkl_lock_options *keep_options(zkl_lock *lock, const zkl_lock_optio
 }
 
 static int make_events(zkl_lock *lock) {
-    if (lock->options->state_callback == NULL) {
+    if (lock->origin->options->state_callback == NULL) {
         return ZKL_OK;
     }
     lock->events = calloc(1, sizeof(*lock->events));
@@ -152,13 +152,13 @@ static int make_events(zkl_lock *lock) {
 
 static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_options *options) {
     zkl_pool *texts = &lock->origin->texts;
-    lock->options = lock->origin->options = keep_options(lock, options);
+    lock->origin->options = keep_options(lock, options);
     for (size_t i = 0; i < lock->count; i++) {
         fill_member(lock, &lock->members[i], &members[i]);
     }
     if (lock->count > 1) {
         lock->attempt.timer = zkl_pool_take(texts, sizeof(*lock->attempt.timer));
-    } else if (wants_lending(lock->options)) {
+    } else if (wants_lending(lock->origin->options)) {
         lock->borrower = zkl_pool_take(texts, sizeof(*lock->borrower));
     }
     ZKL_TRY(zkl_pool_status(texts));
@@ -173,14 +173,14 @@ static int attach(zkl_lock *lock, const char *resource_class) {
     if (client->closed) {
         return ZKL_CLOSED;
     }
-    if (lock->options->state_callback != NULL) {
+    if (lock->origin->options->state_callback != NULL) {
         ZKL_TRY(zkl_client_need_callbacks(client));
     }
     ZKL_TRY(lock->borrower != NULL ? zkl_lender_find(lock) : ZKL_OK);
     lock->origin->metrics =
         zkl_metrics_class(client->metrics, resource_class != NULL ? resource_class : "");
     lock->origin->handle = ++client->last_lock_id;
-    lock->close_listener = (zkl_close_listener){ .closes = zkl_lock_client_closes, .arg = lock };
+    lock->close_listener = (zkl_close_listener){ .closes = zkl_lock_client_closes };
     DL_APPEND(client->close_listeners, &lock->close_listener);
     zkl_client_keep(client);
     return ZKL_OK;
@@ -191,7 +191,7 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
     zkl_lock *lock = calloc(1, sizeof(*lock) + count * sizeof(lock->members[0]));
     ZKL_TRY(zkl_made(lock));
     lock->client = lock->calls.client = client;
-    lock->count = count;
+    lock->count = (unsigned)count;
     lock->is_set = is_set;
     lock->origin = zkl_request_origin_make();
     int status = zkl_made(lock->origin);

@@ -239,7 +239,7 @@ static void start_write(zkl_lock_call *call) {
     transaction->call = call;
     transaction->write = (zkl_guarded_write){ .operations = transaction->operations,
                                               .count = transaction->count,
-                                              .acl = call->lock->options->parent_acl,
+                                              .acl = call->lock->origin->options->parent_acl,
                                               .prepare = prepare,
                                               .ended = on_ended,
                                               .arg = transaction };

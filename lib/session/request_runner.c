@@ -208,7 +208,9 @@ static void back_off(zkl_request_runner *runner) {
     int64_t longest = runner->back_offs < BACK_OFF_DOUBLINGS
                           ? (int64_t)BACK_OFF_FIRST_MS << runner->back_offs
                           : BACK_OFF_LONGEST_MS;
-    runner->back_offs++;
+    if (runner->back_offs < BACK_OFF_DOUBLINGS) {
+        runner->back_offs++;
+    }
     ZKL_COUNT(runner->sender.options.origin->metrics, retries);
     int64_t now_ms = zkl_session_now_ms(runner->sender.session);
     int64_t until_ms = now_ms + zkl_session_shorten(runner->sender.session, longest);
@@ -227,7 +229,8 @@ static void take_room(zkl_request_runner *runner, unsigned permits) {
     const zkl_run_options *options = &runner->sender.options;
     bool tells = tells_contended(options->origin, &runner->request.options);
     runner->sender.session->watched_bytes -= runner->watched_bytes;
-    runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, permits, tells);
+    runner->watched_bytes =
+        (unsigned)zkl_request_runner_watched_bytes(options->parent_path, permits, tells);
     runner->sender.session->watched_bytes += runner->watched_bytes;
 }
 
@@ -485,11 +488,11 @@ static void *take(char **room, size_t size) {
 }
 
 /* With what it needs only sometimes. */
-static zkl_request_runner *allocate(const zkl_run_options *options) {
-    size_t nodes = zkl_contenders_room(options->request->permits);
+static zkl_request_runner *allocate(const zkl_run_start *start, const zkl_run_options *options) {
+    size_t nodes = zkl_contenders_room(start->request.permits);
     size_t nearest = nodes > 1 ? nodes * sizeof(zkl_neighbour) : 0;
     size_t children =
-        tells_contended(options->origin, options->request) ? sizeof(zkl_children_waiter) : 0;
+        tells_contended(options->origin, &start->request) ? sizeof(zkl_children_waiter) : 0;
     zkl_request_runner *runner = calloc(1, sizeof(*runner) + nearest + children);
     if (runner != NULL) {
         char *room = (char *)(runner + 1);
@@ -499,8 +502,9 @@ static zkl_request_runner *allocate(const zkl_run_options *options) {
     return runner;
 }
 
-static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {
-    zkl_request_runner *runner = allocate(options);
+static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_start *start,
+                                       const zkl_run_options *options) {
+    zkl_request_runner *runner = allocate(start, options);
     if (runner == NULL) {
         return NULL;
     }
@@ -518,7 +522,6 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->sender.granted_ms = -1;
     runner->sender.position = -1;
     runner->sender.options = *options;
-    runner->sender.options.request = NULL;
     options->origin->keepers++;
     return runner;
 }
@@ -538,8 +541,8 @@ static void join_session(zkl_request_runner *runner) {
     zkl_create_group_join(&runner->sender);
 }
 
-int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
-                             zkl_request_runner **result) {
+int zkl_request_runner_start(zkl_session *session, const zkl_run_start *start,
+                             const zkl_run_options *options, zkl_request_runner **result) {
     if (session->established && !zkl_lease_is_possible(&session->liveness.lease)) {
         return ZKL_LEASE_IMPOSSIBLE;
     }
@@ -547,21 +550,21 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     if (!zkl_session_make_guid(session, options->origin->options->revocable == 0, begun.guid)) {
         return ZKL_SYSTEM;
     }
-    zkl_request_runner *runner = make_runner(session, options);
+    zkl_request_runner *runner = make_runner(session, start, options);
     if (runner == NULL) {
         return ZKL_NO_MEMORY;
     }
     zkl_liveness_check_lease(&session->liveness);
     begun.lease_runs = session->liveness.lease_ample;
-    zkl_request_options request = *options->request;
+    zkl_request_options request = start->request;
     request.depth = depth_of(options->parent_path);
     request.is_member = options->group != NULL;
-    request.only_try = request.only_try || options->timeout_ms == 0;
+    request.only_try = request.only_try || start->timeout_ms == 0;
     request.needs_lease = session->liveness.lease.tick_ms > 0;
     zkl_request_begin(&runner->request, &request, &begun);
     join_session(runner);
     *result = runner;
-    limit_to(runner, options->timeout_ms);
+    limit_to(runner, start->timeout_ms);
     zkl_liveness_wake(&session->liveness);
     if (!is_lent(runner)) {
         zkl_telemetry_begun(zkl_request_facts_of(&runner->sender));

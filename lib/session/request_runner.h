@@ -21,11 +21,11 @@ typedef struct zkl_request_runner {
     zkl_watch_set watches;  /* on the nodes that it waits for */
     zkl_neighbour *nearest; /* room to find them, behind all else; NULL: there is one */
     zkl_holder_watch holder_watch;
-    size_t watched_bytes; /* that it may come to need for all of its watches */
-    zkl_timer timer;      /* for the earlier of the next two; INT64_MAX: never */
-    int64_t limit_ms;     /* it waits until then at most, and once it is granted holds */
+    zkl_timer timer;  /* for the earlier of the next two; INT64_MAX: never */
+    int64_t limit_ms; /* it waits until then at most, and once it is granted holds */
     int64_t pause_ends_ms;
-    unsigned back_offs;
+    unsigned watched_bytes; /* that it may come to need for all of its watches */
+    unsigned char back_offs;
     bool blocker_is_ours;    /* the nearest that it waits for belongs to the same session */
     bool others_are_awaited; /* others of its set are: what it holds counts for nothing yet */
     zkl_recorded_mark recorded;
@@ -33,11 +33,17 @@ typedef struct zkl_request_runner {
     struct zkl_request_runner *prev, *next;
 } zkl_request_runner;
 
+/** What a request begins with. */
+typedef struct zkl_run_start {
+    zkl_request_options request; /* without depth, is_member and needs_lease */
+    int64_t timeout_ms;          /* ZKL_FOREVER; 0: try; else the deadline */
+} zkl_run_start;
+
 /** Starts a request, and stores it in `result` before its first step, in which it
  *  may be decided and even end. ZKL_OK, or nothing was started: ZKL_NO_MEMORY,
  *  ZKL_SYSTEM (no random numbers) or ZKL_LEASE_IMPOSSIBLE. */
-int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
-                             zkl_request_runner **result);
+int zkl_request_runner_start(zkl_session *session, const zkl_run_start *start,
+                             const zkl_run_options *options, zkl_request_runner **result);
 
 /** Hands an event to the request; the runner may be gone when it returns. */
 void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event);

@@ -48,14 +48,11 @@ void zkl_request_origin_drop(zkl_request_origin *origin);
 
 /** What a request is for. */
 typedef struct zkl_run_options {
-    /* As it begins, without depth, is_member and needs_lease. Read at its start only. */
-    const zkl_request_options *request;
     zkl_request_origin *origin;
     struct zkl_create_group *group; /* of a set, whose member it is; NULL: it stands alone */
     const char *resource;           /* as the user named it, for the log */
     const char *parent_path;        /* its full path */
     int64_t began_ms;               /* when its call began; its waiting time counts from then */
-    int64_t timeout_ms;             /* ZKL_FOREVER; 0: try; else the deadline */
     uint64_t thread;                /* that acquires; 0: none does */
     zkl_request_owner owner;
 } zkl_run_options;

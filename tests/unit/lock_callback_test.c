@@ -200,7 +200,7 @@ TEST(loss_is_told_though_memory_is_short) {
 
 /* It was opened with options, so they are its own. */
 static void set_tell_granted(const lock_desk *desk, bool tell_granted) {
-    zkl_lock_options *own = (zkl_lock_options *)desk->lock->options;
+    zkl_lock_options *own = (zkl_lock_options *)desk->lock->origin->options;
     own->tell_granted = tell_granted ? 1 : 0;
 }
 

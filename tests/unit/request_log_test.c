@@ -84,14 +84,11 @@ static void expect_lines(newsroom *room, const char *expected) {
 static void start_for_call(newsroom *room, int64_t began_ms, int64_t timeout_ms) {
     static const zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
     static zkl_request_origin origin = { .options = &lock_options, .keepers = 1 };
-    const zkl_request_options request = { .mode = ZKL_EXCLUSIVE };
-    zkl_run_options options = { .request = &request,
-                                .origin = &origin,
-                                .resource = "stock",
-                                .parent_path = "/r",
-                                .began_ms = began_ms,
-                                .timeout_ms = timeout_ms };
-    EXPECT_INT(zkl_request_runner_start(&room->session, &options, &room->runner), ZKL_OK);
+    const zkl_run_start start = { .request = { .mode = ZKL_EXCLUSIVE }, .timeout_ms = timeout_ms };
+    zkl_run_options options = {
+        .origin = &origin, .resource = "stock", .parent_path = "/r", .began_ms = began_ms
+    };
+    EXPECT_INT(zkl_request_runner_start(&room->session, &start, &options, &room->runner), ZKL_OK);
 }
 
 static void start(newsroom *room, int64_t timeout_ms) {

@@ -130,18 +130,16 @@ int stage_start(run_stage *stage, lock_owner *owner, const char *parent, int64_t
     static zkl_request_origin origin = {
         .options = &lock_options, .handle = 2, .keepers = 1, .process = 1
     };
-    const zkl_request_options request = { .mode = ZKL_EXCLUSIVE };
+    const zkl_run_start start = { .request = { .mode = ZKL_EXCLUSIVE }, .timeout_ms = timeout_ms };
     zkl_run_options options = {
-        .request = &request,
         .origin = &origin,
         .group = owner->group,
         .resource = "stock",
         .parent_path = parent,
         .began_ms = zkl_session_now_ms(&stage->session),
-        .timeout_ms = timeout_ms,
         .owner = { .arg = owner, .on_news = on_news },
     };
-    return zkl_request_runner_start(&stage->session, &options, &owner->runner);
+    return zkl_request_runner_start(&stage->session, &start, &options, &owner->runner);
 }
 
 void stage_feed(lock_owner *owner, zkl_event_kind kind) {
