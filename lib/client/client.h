@@ -48,9 +48,8 @@ typedef struct zkl_client_session {
     struct zkl_client_session *next;
 } zkl_client_session;
 
-/** Is called when the client is being closed, with the mutex held. Embed it. */
+/** A handle, which hears when the client is being closed, with the mutex held. Embed it. */
 typedef struct zkl_close_listener {
-    void (*closes)(struct zkl_close_listener *self);
     struct zkl_close_listener *prev, *next;
 } zkl_close_listener;
 
@@ -82,8 +81,9 @@ struct zkl_client {
     zkl_recorder *recorder;       /* NULL: nothing is recorded */
     zkl_client_session *sessions; /* the first is always there */
     zkl_close_listener *close_listeners;
-    struct zkl_lender *lenders; /* of handles that share nodes */
-    zkl_timers timers;          /* of all sessions */
+    void (*handle_closes)(zkl_close_listener *handle); /* tells each of them; NULL: there is none */
+    struct zkl_lender *lenders;                        /* of handles that share nodes */
+    zkl_timers timers;                                 /* of all sessions */
     pthread_t timer_thread;
     bool timer_thread_runs;
 };

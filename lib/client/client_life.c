@@ -212,7 +212,7 @@ static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
 
 static void tell_close_listeners(const zkl_client *client) {
     for (zkl_close_listener *one = client->close_listeners; one != NULL; one = one->next) {
-        one->closes(one);
+        client->handle_closes(one);
     }
 }
 

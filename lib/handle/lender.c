@@ -81,7 +81,6 @@ int zkl_lender_find(zkl_lock *lock) {
     if (status == ZKL_OK) {
         zkl_lender *lender = borrower->lender;
         borrower->lock = lock;
-        lock->attempt.timer = &borrower->deadline;
         lender->references++;
         lender->handles++;
         lender->hand_offs_max = (unsigned)own->local_hand_offs;

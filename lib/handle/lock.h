@@ -27,6 +27,13 @@ typedef struct lock_member {
     zkl_request_runner *runner; /* of the request under way; NULL when it has ended */
 } lock_member;
 
+/** What only the acquire of a set has. */
+typedef struct lock_several {
+    uint64_t recorded; /* its number in the record */
+    zkl_create_group *group;
+    zkl_timer turn; /* the next */
+} lock_several;
+
 /** The acquire under way, or the last. */
 typedef struct lock_attempt {
     int verdict;         /* ZKL_PENDING: there is none yet */
@@ -35,10 +42,8 @@ typedef struct lock_attempt {
     int64_t timeout_ms;
     int64_t began_ms;
     zkl_set set;
-    uint64_t recorded;       /* the number of a set in the record */
-    zkl_create_group *group; /* of a set; NULL: there is one resource */
+    lock_several *several; /* NULL: there is one resource */
     zkl_session *session;
-    zkl_timer *timer; /* of a set's next turn, of the deadline for what is lent; else NULL */
 } lock_attempt;
 
 /** The last grant. */
@@ -88,11 +93,11 @@ struct zkl_lock {
     zkl_request_origin *origin; /* of its requests */
     unsigned count;             /* of its members */
     bool is_set;                /* opened with a mode for each of them */
-
     /* IDLE; ACQUIRING: a call waits for the verdict; HELD; LOST: the grant, or one resource of a
      * set, was lost, until the release; RELEASING: a call waits for the deletion of the nodes.
      * Never SUSPECT. */
-    zkl_lock_state state;
+    zkl_lock_state state : 8;
+
     lock_attempt attempt;
     lock_grant grant;
     lock_change change;

@@ -23,10 +23,18 @@ static int64_t now(const zkl_lock *lock) {
 
 /* ---- Verdicts ----------------------------------------------------------------------------- */
 
+/* Of a set's next turn, or of the deadline for what is lent; NULL: it needs none. */
+static zkl_timer *timer_of(zkl_lock *lock) {
+    if (has_several(lock)) {
+        return &lock->attempt.several->turn;
+    }
+    return lock->borrower != NULL ? &lock->borrower->deadline : NULL;
+}
+
 static void decide(zkl_lock *lock, int verdict) {
     lock->attempt.verdict = verdict;
-    if (lock->attempt.timer != NULL) {
-        zkl_timer_stop(lock->attempt.timer);
+    if (timer_of(lock) != NULL) {
+        zkl_timer_stop(timer_of(lock));
     }
     zkl_call_over(lock->pending);
 }
@@ -226,7 +234,7 @@ static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms)
         .timeout_ms = is_bounded_try ? lock->search->try_within_ms : timeout_ms,
     };
     zkl_run_options options = {
-        .group = lock->attempt.group,
+        .group = has_several(lock) ? lock->attempt.several->group : NULL,
         .began_ms = lock->attempt.began_ms,
         .owner = { .arg = member, .on_news = on_news },
     };
@@ -238,8 +246,8 @@ static int start(zkl_lock *lock, int64_t timeout_ms, size_t *begun) {
     ZKL_TRY(zkl_lock_events_prepare(lock));
     ZKL_TRY(zkl_client_choose_session(lock->client, watched_bytes(lock), &lock->attempt.session));
     if (has_several(lock)) {
-        lock->attempt.group = zkl_create_group_make(lock->count);
-        ZKL_TRY(zkl_made(lock->attempt.group));
+        lock->attempt.several->group = zkl_create_group_make(lock->count);
+        ZKL_TRY(zkl_made(lock->attempt.several->group));
     }
     for (; *begun < lock->count; (*begun)++) {
         ZKL_TRY(start_member(lock, &lock->members[*begun], timeout_ms));
@@ -290,8 +298,10 @@ void zkl_lock_let_go(zkl_lock *lock) {
             lock->members[i].runner = NULL;
         }
     }
-    zkl_create_group_drop(lock->attempt.group);
-    lock->attempt.group = NULL;
+    if (has_several(lock)) {
+        zkl_create_group_drop(lock->attempt.several->group);
+        lock->attempt.several->group = NULL;
+    }
 }
 
 /* ---- What is decided of them all ------------------------------------------------------------ */
@@ -340,10 +350,10 @@ static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_act
         tell_loss(lock, member, action->status);
         break;
     case ZKL_SET_ACTION_WAKE:
-        zkl_timers_set(lock->attempt.session->timers, lock->attempt.timer, now(lock));
+        zkl_timers_set(lock->attempt.session->timers, timer_of(lock), now(lock));
         break;
     case ZKL_SET_ACTION_WAIT:
-        zkl_session_set_timer(lock->attempt.session, lock->attempt.timer, action->left_ms);
+        zkl_session_set_timer(lock->attempt.session, timer_of(lock), action->left_ms);
         break;
     case ZKL_SET_ACTION_LEAVE:
         zkl_lock_leave_queues(lock);
@@ -365,8 +375,8 @@ static void feed(zkl_lock *lock, const lock_member *member, const zkl_set_event 
     zkl_set_actions actions;
     zkl_set_step(&attempt->set, event, &actions);
     if (has_several(lock)) {
-        zkl_recorder_add_set_step(lock->client->recorder, &attempt->recorded, now(lock), &before,
-                                  event, &actions);
+        zkl_recorder_add_set_step(lock->client->recorder, &attempt->several->recorded, now(lock),
+                                  &before, event, &actions);
     }
     for (size_t i = 0; i < actions.count; i++) {
         perform(lock, member, &actions.list[i]);
@@ -380,12 +390,14 @@ int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms) {
     attempt->timeout_ms = timeout_ms;
     attempt->began_ms = now(lock);
     attempt->verdict = ZKL_PENDING;
-    if (attempt->timer != NULL) {
-        *attempt->timer = (zkl_timer){ .fire = on_timer, .arg = lock };
+    if (timer_of(lock) != NULL) {
+        *timer_of(lock) = (zkl_timer){ .fire = on_timer, .arg = lock };
     }
     attempt->set = zkl_set_begin(lock->count, timeout_ms == 0,
                                  lock->origin->options->fail_on_session_expiry != 0);
-    attempt->recorded = 0;
+    if (has_several(lock)) {
+        attempt->several->recorded = 0;
+    }
     if (lock->borrower != NULL) {
         lock->borrower->number = 0;
     }

@@ -95,15 +95,28 @@ static void free_lock(zkl_lock *lock) {
     free(lock);
 }
 
-static void fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_member *given) {
+/* Returns its size. NULL: it is not written. */
+static size_t write_path(const zkl_client *client, const zkl_lock_member *given, char *to) {
     char path[ZKL_PARENT_PATH_SIZE];
-    zkl_client_resource_path(lock->client, given->resource, path);
-    member->lock = lock;
-    member->path = zkl_pool_copy_text(&lock->origin->texts, path);
-    member->resource =
-        member->path != NULL ? member->path + strlen(path) - strlen(given->resource) : NULL;
-    member->mode = given->mode;
-    member->permits = (unsigned)given->permits;
+    zkl_client_resource_path(client, given->resource, path);
+    size_t size = strlen(path) + 1;
+    if (to != NULL) {
+        memcpy(to, path, size);
+    }
+    return size;
+}
+
+static void fill_members(zkl_lock *lock, const zkl_lock_member *given) {
+    char *path = lock->origin->paths;
+    for (size_t i = 0; i < lock->count; i++) {
+        size_t size = write_path(lock->client, &given[i], path);
+        lock->members[i] = (lock_member){ .lock = lock,
+                                          .resource = path + size - 1 - strlen(given[i].resource),
+                                          .path = path,
+                                          .mode = given[i].mode,
+                                          .permits = (unsigned)given[i].permits };
+        path += size;
+    }
 }
 
 /* Compares paths, because an absolute and a relative name may be the same resource. */
@@ -153,11 +166,9 @@ static int make_events(zkl_lock *lock) {
 static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_options *options) {
     zkl_pool *texts = &lock->origin->texts;
     lock->origin->options = keep_options(lock, options);
-    for (size_t i = 0; i < lock->count; i++) {
-        fill_member(lock, &lock->members[i], &members[i]);
-    }
+    fill_members(lock, members);
     if (lock->count > 1) {
-        lock->attempt.timer = zkl_pool_take(texts, sizeof(*lock->attempt.timer));
+        lock->attempt.several = zkl_pool_take(texts, sizeof(*lock->attempt.several));
     } else if (wants_lending(lock->origin->options)) {
         lock->borrower = zkl_pool_take(texts, sizeof(*lock->borrower));
     }
@@ -180,7 +191,7 @@ static int attach(zkl_lock *lock, const char *resource_class) {
     lock->origin->metrics =
         zkl_metrics_class(client->metrics, resource_class != NULL ? resource_class : "");
     lock->origin->handle = ++client->last_lock_id;
-    lock->close_listener = (zkl_close_listener){ .closes = zkl_lock_client_closes };
+    client->handle_closes = zkl_lock_client_closes;
     DL_APPEND(client->close_listeners, &lock->close_listener);
     zkl_client_keep(client);
     return ZKL_OK;
@@ -193,7 +204,11 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
     lock->client = lock->calls.client = client;
     lock->count = (unsigned)count;
     lock->is_set = is_set;
-    lock->origin = zkl_request_origin_make();
+    size_t room = 0;
+    for (size_t i = 0; i < count; i++) {
+        room += write_path(client, &members[i], NULL);
+    }
+    lock->origin = zkl_request_origin_make(room);
     int status = zkl_made(lock->origin);
     if (status == ZKL_OK) {
         status = fill(lock, members, options);

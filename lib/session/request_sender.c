@@ -13,8 +13,8 @@ void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news new
     }
 }
 
-zkl_request_origin *zkl_request_origin_make(void) {
-    zkl_request_origin *origin = calloc(1, sizeof(*origin));
+zkl_request_origin *zkl_request_origin_make(size_t room) {
+    zkl_request_origin *origin = calloc(1, sizeof(*origin) + room);
     if (origin != NULL) {
         origin->keepers = 1;
     }

@@ -33,16 +33,17 @@ typedef struct zkl_request_owner {
 /** What is the same for all requests of a handle. The handle and each request keep it, until they
  *  drop it. With the client's mutex held. */
 typedef struct zkl_request_origin {
-    zkl_pool texts; /* of the options, and the names and paths of resources */
+    zkl_pool texts; /* of the options */
     const zkl_lock_options *options;
     zkl_class_metrics *metrics; /* where they are counted; outlives the session. NULL: nowhere */
     uint64_t handle;            /* its number */
     unsigned keepers;
     int process;
+    char paths[]; /* of its resources */
 } zkl_request_origin;
 
-/** One that the caller keeps. NULL: out of memory. */
-zkl_request_origin *zkl_request_origin_make(void);
+/** One that the caller keeps, with room for the paths. NULL: out of memory. */
+zkl_request_origin *zkl_request_origin_make(size_t room);
 /** NULL is fine. */
 void zkl_request_origin_drop(zkl_request_origin *origin);
 
