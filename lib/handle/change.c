@@ -102,12 +102,12 @@ static void on_upgrade_news(void *arg, zkl_request_news news, int status) {
 
 static int start_upgrade(zkl_lock *lock) {
     const lock_member *member = &lock->members[0];
-    zkl_run_start start = { .request = { .mode = ZKL_WRITE } };
+    const zkl_run_start start = { .request = { .mode = ZKL_WRITE,
+                                               .companion = member->runner->request.own.node } };
     zkl_run_options options = {
         .began_ms = zkl_session_now_ms(member->runner->sender.session),
         .owner = { .arg = lock, .on_news = on_upgrade_news },
     };
-    zkl_node_name_copy(start.request.companion, member->runner->request.own.node);
     ZKL_TRY(zkl_lock_events_prepare(lock));
     return zkl_lock_start_request(member, member->runner->sender.session, &start, &options,
                                   &lock->change.upgrade);

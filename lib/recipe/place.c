@@ -5,7 +5,7 @@ zkl_contenders_place zkl_request_place(const zkl_request *request) {
     zkl_neighbour at_tail = { zkl_node_name_of(options->mode, options->permits), NULL };
     bool ours = request->own.state == ZKL_OWN_NODE_OURS;
     return (zkl_contenders_place){ ours ? zkl_neighbour_read(request->own.node) : at_tail,
-                                   options->companion };
+                                   options->companion != NULL ? options->companion : "" };
 }
 
 bool zkl_request_must_look_first(const zkl_request *request) {
@@ -83,7 +83,7 @@ static bool tells_release(const char *node) {
 }
 
 bool zkl_request_may_hand_over(const zkl_request *request) {
-    return request->own.hands_over && request->options.companion[0] == '\0' &&
+    return request->own.hands_over && request->options.companion == NULL &&
            tells_release(request->own.node);
 }
 

@@ -161,8 +161,8 @@ typedef struct zkl_actions {
     FIELD(of, FLAG, fail_on_session_expiry) /* rather than join again in the next session */       \
     FIELD(of, FLAG, needs_lease)            /* is granted only while the session has a lease */    \
     FIELD(of, FLAG, lent)                   /* its node is kept and lent: lending.h */             \
-    FIELD(of, NAME, companion) /* a node of the same owner that is not in its way, and without     \
-                                  which nothing is granted; "": none */
+    FIELD(of, STRING, companion) /* a node of the same owner that is not in its way, and without   \
+                                  which nothing is granted. It outlives the request */
 
 /*
  * One transaction makes the nodes of all members of a set, so that a request which waits for

@@ -34,7 +34,7 @@ void zkl_create_group_drop(zkl_create_group *group) {
 void zkl_create_group_join(zkl_request_sender *member) {
     zkl_create_group *group = member->options.group;
     if (group != NULL) {
-        member->number = (unsigned)group->joined++;
+        member->number = (unsigned char)group->joined++;
         group->members[member->number] = member;
         group->references++;
     }

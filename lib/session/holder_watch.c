@@ -2,6 +2,10 @@
 
 #include "recipe/node_data.h"
 
+static zkl_request_sender *sender_of(const zkl_holder_watch *self) {
+    return self->own.arg;
+}
+
 /* ---- Its own node --------------------------------------------------------------------- */
 
 static void on_read(void *arg, const zkl_reply *reply) {
@@ -10,26 +14,26 @@ static void on_read(void *arg, const zkl_reply *reply) {
     if (reply->outcome == ZKL_OUTCOME_OK && !self->is_revoke_requested &&
         zkl_node_data_is_revocation(reply->data, reply->data_length)) {
         self->is_revoke_requested = true;
-        zkl_request_tell_owner(self->sender, ZKL_REQUEST_REVOKED, ZKL_OK);
+        zkl_request_tell_owner(sender_of(self), ZKL_REQUEST_REVOKED, ZKL_OK);
     }
 }
 
 static void read_data(zkl_holder_watch *self) {
-    const zkl_request *request = self->sender->request;
+    const zkl_request *request = sender_of(self)->request;
     char path[ZKL_NODE_PATH_SIZE];
     if (self->reading != NULL || request->own.state != ZKL_OWN_NODE_OURS) {
         return;
     }
-    zkl_request_node_path(self->sender, request->own.node, path);
+    zkl_request_node_path(sender_of(self), request->own.node, path);
     const zkl_operation get = { .kind = ZKL_OPERATION_GET, .path = path };
-    self->read_failed = zkl_send(&self->sender->session->sender, &get, on_read, self,
+    self->read_failed = zkl_send(&sender_of(self)->session->sender, &get, on_read, self,
                                  &self->reading) != ZKL_OUTCOME_OK;
 }
 
 void zkl_holder_watch_add_own(zkl_holder_watch *self, const char *node) {
     char path[ZKL_NODE_PATH_SIZE];
-    zkl_request_node_path(self->sender, node, path);
-    zkl_watch_table_add(&self->sender->session->watches, path, &self->own);
+    zkl_request_node_path(sender_of(self), node, path);
+    zkl_watch_table_add(&sender_of(self)->session->watches, path, &self->own);
 }
 
 void zkl_holder_watch_own_armed(zkl_holder_watch *self) {
@@ -56,23 +60,23 @@ void zkl_holder_watch_remove_own(zkl_holder_watch *self) {
 static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_holder_watch *self = arg;
     zkl_contenders_rear rear =
-        zkl_contenders_look_behind(answer->children, self->sender->request->own.node,
-                                   self->sender->listener->find_upgrade(self->sender));
+        zkl_contenders_look_behind(answer->children, sender_of(self)->request->own.node,
+                                   sender_of(self)->listener->find_upgrade(sender_of(self)));
     self->look_again = !rear.listed;
     if (rear.waiter != NULL) {
         self->is_contended = true;
         zkl_holder_watch_look_no_more(self);
-        zkl_request_tell_owner(self->sender, ZKL_REQUEST_CONTENDED, ZKL_OK);
-    } else if (rear.listed && self->sender->request->options.lent) {
-        zkl_request_tell_owner(self->sender, ZKL_REQUEST_ALONE, ZKL_OK);
+        zkl_request_tell_owner(sender_of(self), ZKL_REQUEST_CONTENDED, ZKL_OK);
+    } else if (rear.listed && sender_of(self)->request->options.lent) {
+        zkl_request_tell_owner(sender_of(self), ZKL_REQUEST_ALONE, ZKL_OK);
     }
 }
 
 static void on_fired(void *arg, zkl_watch_event event) {
     const zkl_holder_watch *self = arg;
     (void)event;
-    if (self->sender->request->options.lent) {
-        zkl_request_tell_owner(self->sender, ZKL_REQUEST_NEWCOMER, ZKL_OK);
+    if (sender_of(self)->request->options.lent) {
+        zkl_request_tell_owner(sender_of(self), ZKL_REQUEST_NEWCOMER, ZKL_OK);
     }
     zkl_holder_watch_look_behind(arg);
 }
@@ -83,8 +87,8 @@ void zkl_holder_watch_look_behind(zkl_holder_watch *self) {
     self->look_again = false;
     if (self->children != NULL) {
         *self->children = (zkl_children_waiter){ .waiter = { .arg = self, .listener = &behind } };
-        zkl_watch_table_add_children(&self->sender->session->watches,
-                                     self->sender->options.parent_path, self->children);
+        zkl_watch_table_add_children(&sender_of(self)->session->watches,
+                                     sender_of(self)->options.parent_path, self->children);
     }
 }
 

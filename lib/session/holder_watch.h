@@ -17,12 +17,11 @@
 
 #include "session/request_sender.h"
 
-/** Embed it. The caller fills the first two fields, and `children`. */
+/** Embed it. The caller fills the first field, and `children`. */
 typedef struct zkl_holder_watch {
-    zkl_request_sender *sender; /* of the request */
-    zkl_watch_waiter own;       /* on its node; the caller is told */
-    zkl_sent *reading;          /* the data of the node are being read */
-    bool read_failed;           /* and are to be read again */
+    zkl_watch_waiter own; /* on its node; the caller is told. `arg`: the sender of the request */
+    zkl_sent *reading;    /* the data of the node are being read */
+    bool read_failed;     /* and are to be read again */
     bool is_revoke_requested;
     bool look_again;               /* the last list said nothing, or there was none */
     bool is_contended;             /* a waiter was found */

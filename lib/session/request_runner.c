@@ -112,7 +112,8 @@ static const char *find_upgrade(const void *arg) {
     const zkl_request_runner *runner = arg;
     for (const zkl_request_runner *one = runner->sender.session->runners; one != NULL;
          one = one->next) {
-        if (strcmp(one->request.options.companion, runner->request.own.node) == 0) {
+        const char *companion = one->request.options.companion;
+        if (companion != NULL && strcmp(companion, runner->request.own.node) == 0) {
             return one->request.session.guid;
         }
     }
@@ -199,7 +200,8 @@ static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed
     zkl_telemetry_queued(zkl_request_facts_of(&runner->sender), node);
     runner->blocker_is_ours = runner->request.wait.next_in_line && is_ours(runner, node);
     zkl_neighbour one = { .text = NULL };
-    zkl_neighbour *nearest = runner->nearest != NULL ? runner->nearest : &one;
+    bool are_several = zkl_contenders_room(runner->request.options.permits) > 1;
+    zkl_neighbour *nearest = are_several ? runner->nearest : &one;
     size_t count = zkl_contenders_find_nearest(children, &place, nearest);
     zkl_watch_set_watch(&runner->watches, nearest, count);
 }
@@ -480,24 +482,22 @@ static const zkl_watch_listener watch_listener = { .armed = on_watch_armed,
 static const zkl_watch_listener own_watch_listener = { .armed = on_own_watch_armed,
                                                        .fired = on_own_watch_fired };
 
-/* A part of the room, which begins behind it then. NULL: nothing of it is wanted. */
-static void *take(char **room, size_t size) {
-    void *taken = size > 0 ? *room : NULL;
-    *room += size;
-    return taken;
-}
-
 /* With what it needs only sometimes. */
 static zkl_request_runner *allocate(const zkl_run_start *start, const zkl_run_options *options) {
+    const char *companion = start->request.companion;
     size_t nodes = zkl_contenders_room(start->request.permits);
     size_t nearest = nodes > 1 ? nodes * sizeof(zkl_neighbour) : 0;
-    size_t children =
-        tells_contended(options->origin, &start->request) ? sizeof(zkl_children_waiter) : 0;
-    zkl_request_runner *runner = calloc(1, sizeof(*runner) + nearest + children);
-    if (runner != NULL) {
-        char *room = (char *)(runner + 1);
-        runner->nearest = take(&room, nearest);
-        runner->holder_watch.children = take(&room, children);
+    bool tells = tells_contended(options->origin, &start->request);
+    size_t children = tells ? sizeof(zkl_children_waiter) : 0;
+    size_t name = companion != NULL ? strlen(companion) + 1 : 0;
+    zkl_request_runner *runner = calloc(1, sizeof(*runner) + nearest + children + name);
+    if (runner == NULL) {
+        return NULL;
+    }
+    char *room = (char *)runner->nearest + nearest;
+    runner->holder_watch.children = tells ? (zkl_children_waiter *)room : NULL;
+    if (companion != NULL) {
+        runner->request.options.companion = memcpy(room + children, companion, name);
     }
     return runner;
 }
@@ -515,7 +515,6 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_start
     runner->list = (zkl_list_waiter){ .arg = runner, .listener = &list_listener };
     want_new_list(runner);
     runner->watches = (zkl_watch_set){ .sender = &runner->sender, .listener = &watch_listener };
-    runner->holder_watch.sender = &runner->sender;
     runner->holder_watch.own = (zkl_watch_waiter){ .arg = runner, .listener = &own_watch_listener };
     runner->sender.request = &runner->request;
     runner->sender.listener = &listener;
@@ -557,6 +556,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_start *start,
     zkl_liveness_check_lease(&session->liveness);
     begun.lease_runs = session->liveness.lease_ample;
     zkl_request_options request = start->request;
+    request.companion = runner->request.options.companion; /* its own copy */
     request.depth = depth_of(options->parent_path);
     request.is_member = options->group != NULL;
     request.only_try = request.only_try || start->timeout_ms == 0;

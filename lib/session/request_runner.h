@@ -18,8 +18,7 @@ typedef struct zkl_request_runner {
     zkl_request_sender sender; /* first */
     zkl_request request;
     zkl_list_waiter list;
-    zkl_watch_set watches;  /* on the nodes that it waits for */
-    zkl_neighbour *nearest; /* room to find them, behind all else; NULL: there is one */
+    zkl_watch_set watches; /* on the nodes that it waits for */
     zkl_holder_watch holder_watch;
     zkl_timer timer;  /* for the earlier of the next two; INT64_MAX: never */
     int64_t limit_ms; /* it waits until then at most, and once it is granted holds */
@@ -31,6 +30,7 @@ typedef struct zkl_request_runner {
     zkl_recorded_mark recorded;
     struct event_queue *queued; /* what arises in the step under way; NULL: none is */
     struct zkl_request_runner *prev, *next;
+    zkl_neighbour nearest[]; /* room to find those that it waits for, if they may be several */
 } zkl_request_runner;
 
 /** What a request begins with. */

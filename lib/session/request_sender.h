@@ -72,13 +72,13 @@ typedef struct zkl_request_sender {
     zkl_run_options options;
     const zkl_request *request;
     const zkl_request_listener *listener;
-    unsigned number;        /* in its group */
-    bool asks;              /* its group for its node */
-    int32_t parent_version; /* of the data of the parent, as it was inspected */
+    unsigned char number;       /* in its group */
+    bool asks;                  /* its group for its node */
+    zkl_event_kind refused : 8; /* the reply that the servers refused last; START: none */
+    int32_t parent_version;     /* of the data of the parent, as it was inspected */
     /* For people: */
     int parent_made_length; /* of the part of parent_path that was to be made last */
     int position;           /* requests before ours in the last list; -1: none has shown ours */
-    zkl_event_kind refused; /* the reply that the servers refused last; START: none */
     int64_t granted_ms;     /* -1 before */
     int64_t listed_ms;      /* since when lists have shown ours */
 } zkl_request_sender;

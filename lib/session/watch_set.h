@@ -19,9 +19,9 @@ typedef struct zkl_watch_set {
     zkl_watch_waiter *present; /* NULL: none */
     unsigned count;            /* of these */
     unsigned awaited;          /* replies */
-    bool waits;                /* all are armed, and none has fired */
-    zkl_outcome outcome;
     int status;
+    zkl_outcome outcome : 8;
+    bool waits; /* all are armed, and none has fired */
 } zkl_watch_set;
 
 /** Watches these nodes of the resource, and no others any more. `armed` will be called, or already

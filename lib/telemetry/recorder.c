@@ -130,7 +130,9 @@ static bool state_is_due(const zkl_recorder *recorder, const zkl_recorded_reques
 
 static void add_state(zkl_recorder *recorder, const zkl_recorded_request *recorded, int64_t now_ms,
                       const zkl_request *request) {
-    give_number(&recorded->mark->number, &recorder->requests);
+    if (recorded->mark->number == 0) {
+        recorded->mark->number = (unsigned)++recorder->requests;
+    }
     recorded->mark->state_at = recorder->written;
     recorded->mark->events = 0;
     begin_line(recorder, now_ms, " request=", recorded->mark->number);

@@ -46,9 +46,9 @@ void zkl_recorder_add_news(zkl_recorder *recorder, uint64_t session, int64_t now
 
 /** Where a request is in the record. Its owner embeds it, zeroed; the fields are the recorder's. */
 typedef struct zkl_recorded_mark {
-    uint64_t number;
     uint64_t state_at; /* where its last STATE begins, in bytes from the beginning of all */
-    unsigned events;   /* recorded after that */
+    unsigned number;
+    unsigned events; /* recorded after that */
 } zkl_recorded_mark;
 
 /** A request that takes a step. */

@@ -15,7 +15,8 @@ typedef struct played_request {
     uint64_t number;
     uint64_t session;
     char *path;
-    bool known; /* its state is */
+    char *companion; /* of its state; NULL: there is none */
+    bool known;      /* its state is */
     bool played;
     uint64_t ended_at; /* a record; 0: not yet */
     zkl_request state;
@@ -115,6 +116,7 @@ static void free_requests(playback *self) {
         played_request *one = self->last;
         self->last = one->next;
         free(one->path);
+        free(one->companion);
         free(one);
     }
 }
@@ -140,14 +142,18 @@ static bool is_same_state(playback *self, const record_entry *record,
 }
 
 static bool take_first_state(playback *self, const record_entry *record, played_request *request) {
+    const char *companion = record->state.options.companion;
     free(request->path);
+    free(request->companion);
     request->path = strdup(record->path);
-    if (request->path == NULL) {
+    request->companion = companion != NULL ? strdup(companion) : NULL;
+    if (request->path == NULL || (companion != NULL && request->companion == NULL)) {
         stop(self, PLAYBACK_REFUSED, "out of memory");
         return false;
     }
     request->session = record->session;
     request->state = record->state;
+    request->state.options.companion = request->companion;
     request->known = true;
     return true;
 }

@@ -227,7 +227,10 @@ static bool is_text(const zkl_record_field *field) {
 
 TEST(state_with_the_longest_path_has_room) {
     static char path[1027];
+    char name[ZKL_NODE_NAME_SIZE];
+    const char *longest = memset(name, '%', sizeof(name));
     record_bench bench;
+    name[sizeof(name) - 1] = '\0';
     memset(path, '%', sizeof(path) - 1);
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
     bench.recorded = (zkl_recorded_request){ .session = 1, .path = path, .mark = &bench.mark };
@@ -238,6 +241,8 @@ TEST(state_with_the_longest_path_has_room) {
             char *text = (char *)&bench.request + field->offset;
             memset(text, '%', field->size - 1);
             text[field->size - 1] = '\0';
+        } else if (field->type == ZKL_RECORD_STRING) {
+            memcpy((char *)&bench.request + field->offset, &longest, sizeof(longest));
         }
     }
     static char line[ZKL_RECORD_LINE_MAX];
@@ -428,6 +433,9 @@ static void fill(zkl_request *request, unit_random *random) {
         case ZKL_RECORD_GUID:
         case ZKL_RECORD_NAME:
             snprintf(value, field->size, "%s %u", field->name, number);
+            break;
+        case ZKL_RECORD_STRING:
+            memcpy(value, &(const char *){ "a companion" }, sizeof(const char *));
             break;
         default:
             memcpy(value, &choice, sizeof(choice));

@@ -233,10 +233,10 @@ void trace_play(trace_setup setup, const char *const *lines, size_t count, const
     zkl_request_session session = { .connected = !setup.disconnected,
                                     .lease_runs = setup.lease_runs };
     memcpy(session.guid, play.guid, sizeof(session.guid));
+    char name[NAME_SIZE];
     if (setup.companion != NULL) {
-        char name[NAME_SIZE];
         name_expand(name, setup.companion, "");
-        zkl_node_name_copy(options.companion, name);
+        options.companion = name;
     }
     zkl_request_begin(&play.request, &options, &session);
     play.monitor = monitor_begin(&options, &session);
