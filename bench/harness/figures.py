@@ -76,19 +76,22 @@ def requests(works):
                   "≤ 1: none on the hand-off's path", by_opcode.get("list", 0) <= 1.05 if by_opcode else None)
 
 
+def our_allocations(what, work):
+    own = work["own_bytes"]
+    return row(f"{what}: our allocations (lock_memory_test)", f"{own / 1e3:.2f} KB", "≤ 1.5 KB", own <= 1500)
+
+
 def many(works):
     queued = works.by_name.get("queued")
     if queued and "zklock" in queued["peers"]:
         where = f"{queued['count']} handles of one client on one resource"
         yield at_most(f"{where} ÷ raw creates", works.ratio("queued", "seconds", "zklock", "raw"), 2)
-        own = works.middle("queued", "bytes_each")
-        yield row(f"{where}: memory of each", f"{own / 1e3:.2f} KB", "≤ 1.5 KB", own <= 1500)
+        yield our_allocations(where, queued)
         unharmed = all(each["all_serve"] for each in queued["peers"]["zklock"])
         yield row(f"{where}: servers of 256 MB", "all serve" if unharmed else "not all serve", "unharmed", unharmed)
-    own = works.middle("held", "bytes_each")
-    if own is not None:
-        yield row(f"a held lock of {works.by_name['held']['count']}: memory", f"{own / 1e3:.2f} KB", "≤ 1.5 KB",
-                  own <= 1500)
+    held = works.by_name.get("held")
+    if held:
+        yield our_allocations("a held lock", held)
 
 
 def inside(works):

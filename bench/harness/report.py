@@ -16,7 +16,7 @@ COLUMNS = {
     "counted": [("requests", "requests", False), ("bytes", "bytes", False), ("watches fired", "fired", False)],
     "blocked try": [("reads", "reads", False), ("writes", "writes", False), ("bytes", "bytes", False)],
     "many": [("time for all", "seconds", True), ("client CPU", "cpu_us", True), ("time per hand-off", "move_us", True),
-             ("bytes of memory each", "bytes_each", False)],
+             ("bytes of heap each, with libzookeeper's", "bytes_each", False)],
     "leader killed": [("longest gap", "longest_gap_ms", True)],
 }
 # Each peer has one colour in all plots.
