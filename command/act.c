@@ -14,7 +14,8 @@ typedef struct act {
     const char *resource;
     const char *node;
     bool yes;
-    bool refused; /* by who was asked */
+    bool holds;   /* when it was described */
+    bool refused; /* by who was asked, or as it has changed */
 } act;
 
 static int take(void *arg, int option, const char *value) {
@@ -44,8 +45,6 @@ static int revoke(zkl_client *client, void *arg) {
     int status = zkl_node_revoke(client, self->resource, self->node, ASK_TIMEOUT_MS);
     if (status == ZKL_OK) {
         printf("%s is asked to give up %s\n", self->node, self->resource);
-    } else if (status == ZKL_NO_PERMISSION) {
-        say("%s: others cannot ask for a lock that was not opened as revocable", self->node);
     }
     return status;
 }
@@ -56,8 +55,21 @@ static int run_revoke(const subcommand *of, const settings *all, int argc, char 
 
 /* ---- break ----------------------------------------------------------------------------------- */
 
-/* Whose it is, before anybody says yes. */
-static int describe(zkl_client *client, const act *self) {
+static void print_whose(const act *self, const zkl_contender *found) {
+    char who[QUEUE_TEXT_SIZE];
+    char age[DURATION_TEXT_SIZE];
+    queue_text_who(who, found);
+    duration_write(age, found->age_ms > 0 ? found->age_ms : 0);
+    fprintf(stderr,
+            "%s of %s\n  belongs to %s, for %s; it %s\n"
+            "Breaking it does not stop its process: another may be granted the lock while that "
+            "works "
+            "on.\n",
+            self->node, self->resource, who, age, found->holds ? "holds the lock" : "waits");
+}
+
+/* Whose it is, before anybody says yes; and after that whether it is as it was. */
+static int describe(zkl_client *client, act *self, bool is_first) {
     zkl_queue *queue = NULL;
     int status = zkl_queue_describe(client, self->resource, ASK_TIMEOUT_MS, &queue);
     const zkl_contender *found = NULL;
@@ -66,18 +78,12 @@ static int describe(zkl_client *client, const act *self) {
             found = queue->contenders[i];
         }
     }
-    if (found != NULL) {
-        char who[QUEUE_TEXT_SIZE];
-        char age[DURATION_TEXT_SIZE];
-        queue_text_who(who, found);
-        duration_write(age, found->age_ms > 0 ? found->age_ms : 0);
-        fprintf(stderr,
-                "%s of %s\n  belongs to %s, for %s; it %s\n"
-                "Breaking it does not stop its process: another may be granted the lock while that "
-                "works "
-                "on.\n",
-                self->node, self->resource, who, age, found->holds ? "holds the lock" : "waits");
+    bool held = self->holds;
+    self->holds = found != NULL && found->holds;
+    if (found != NULL && (is_first || held != self->holds)) {
+        print_whose(self, found);
     }
+    self->refused = !is_first && held != self->holds;
     zkl_queue_free(queue);
     return status != ZKL_OK ? status : found != NULL ? ZKL_OK : ZKL_NO_NODE;
 }
@@ -90,11 +96,17 @@ static bool says_yes(void) {
 
 static int break_node(zkl_client *client, void *arg) {
     act *self = arg;
-    int status = self->yes ? ZKL_OK : describe(client, self);
+    int status = self->yes ? ZKL_OK : describe(client, self, true);
     if (status != ZKL_OK) {
         return status;
     }
     self->refused = !self->yes && !says_yes();
+    if (!self->yes && !self->refused) {
+        status = describe(client, self, false); /* it may have been granted the lock meanwhile */
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
     if (self->refused) {
         say("%s: nothing was done", self->node);
         return ZKL_OK;

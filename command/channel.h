@@ -19,7 +19,8 @@ typedef enum message_kind {
     MESSAGE_CONNECTED, /* from now on something may be left at the servers */
     MESSAGE_GRANTED,
     MESSAGE_LOST,
-    MESSAGE_DONE, /* nothing is held any more; `status` is what the command is to end with */
+    MESSAGE_ASKED_FOR, /* by somebody else; it is still held */
+    MESSAGE_DONE,      /* nothing is held any more; `status` is what the command is to end with */
     /* Of the front. */
     MESSAGE_CANCEL,
     MESSAGE_ENDED /* the child has ended: release */

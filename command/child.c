@@ -15,10 +15,11 @@
 enum { NUMBER_SIZE = 24 };
 
 void child_find_terminal(child *self) {
+    bool is_terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+    pid_t owner = is_terminal ? tcgetpgrp(STDIN_FILENO) : -1;
+    bool is_given = self->pid != 0 && self->terminal >= 0 && owner == self->pid;
     self->front_group = getpgrp();
-    bool is_ours = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 &&
-                   getpid() == self->front_group && tcgetpgrp(STDIN_FILENO) == self->front_group;
-    self->terminal = is_ours ? STDIN_FILENO : -1;
+    self->terminal = owner == self->front_group || is_given ? STDIN_FILENO : -1;
 }
 
 /* SIGTTOU is blocked in this process, and in its child until it executes: so that neither is
@@ -51,18 +52,27 @@ static void set_environment(const job *what, const message *grant) {
     }
 }
 
-static void execute(const child *self, const job *what, const message *grant, pid_t front,
-                    const sigset_t *signals_found) {
+void child_restore_signals(const signals_found *found) {
+    if (found->children_ignored) {
+        signal(SIGCHLD, SIG_IGN);
+    }
+    sigprocmask(SIG_SETMASK, &found->blocked, NULL);
+}
+
+/* The group is told to the holder before anything can be started in it. */
+static void execute(const child *self, const job *what, const message *grant, const channel *link,
+                    pid_t front, const signals_found *found) {
     child own = *self;
     own.pid = getpid();
     setpgid(0, 0);
+    link->shared->group = own.pid;
     child_give_terminal(&own);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != front) { /* it has died before it could be watched */
         _exit(EXIT_LOCK_LOST);
     }
     set_environment(what, grant);
-    sigprocmask(SIG_SETMASK, signals_found, NULL);
+    child_restore_signals(found);
     execvp(what->command[0], what->command);
     int why = errno;
     say("%s: %s", what->command[0], strerror(why));
@@ -70,14 +80,14 @@ static void execute(const child *self, const job *what, const message *grant, pi
 }
 
 bool child_start(child *self, const job *what, const message *grant, const channel *link,
-                 const sigset_t *signals_found) {
+                 const signals_found *found) {
     pid_t front = getpid();
     pid_t pid = fork();
     if (pid < 0) {
         return false;
     }
     if (pid == 0) {
-        execute(self, what, grant, front, signals_found);
+        execute(self, what, grant, link, front, found);
     }
     setpgid(pid, pid); /* both do it: whoever is first */
     self->pid = pid;

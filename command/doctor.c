@@ -162,6 +162,10 @@ static void judge_servers(doctor *self) {
     if (self->serving * 2 <= self->servers) {
         find(self, LEVEL_BAD, "ensemble", "%d of %d servers serve: that is no quorum",
              self->serving, self->servers);
+    } else if (self->leaders > 1) {
+        find(self, LEVEL_BAD, "ensemble",
+             "%d of the servers lead: the host list has those of more than one ensemble",
+             self->leaders);
     } else if (self->servers < 3) {
         find(self, LEVEL_WARNING, "ensemble",
              "%d server%s in the host list: three survive the loss of one", self->servers,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,20 +21,23 @@ enum {
     RESTART_FIRST_MS = 1000, /* after a crash; doubled with each, up to */
     RESTART_MAX_MS = 30000,
     CALM_MS = 60000, /* a child that ran for longer begins anew with the first */
-    CONNECT_REPORT_MS = 3000
+    CONNECT_REPORT_MS = 3000,
+    GROUP_STEP_MS = 20 /* how often a group is looked at whose leader has ended */
 };
 
 typedef struct front {
     const job *job;
     channel link;
-    sigset_t signals_found;
+    signals_found found;
     int signals; /* a signalfd */
     pid_t holder;
     bool holder_is_dead;
     bool connected;
-    int stopped_by; /* the signal that ended the wait or the command; 0: none */
+    int stopped_by;     /* the signal that ended the wait or the command; 0: none */
+    bool asked_to_stop; /* while no child ran, by anybody but the holder */
     message grant;
     child child;
+    bool leader_ended; /* the child itself; its group has not, and may use its grace */
     int64_t started_ms;
     int64_t restart_at_ms; /* 0: nothing is to be started */
     int64_t restart_pause_ms;
@@ -43,6 +47,7 @@ typedef struct front {
     int64_t kill_at_ms; /* 0: SIGKILL has been sent, or is not due */
     bool is_done;       /* the holder has released */
     int status;         /* what to end with */
+    bool interrupted;   /* the child was, at the terminal */
 } front;
 
 static bool child_runs(const front *self) {
@@ -78,15 +83,15 @@ static void plan_restart(front *self) {
         self->status, (int)(self->restart_pause_ms / RESTART_FIRST_MS));
 }
 
-static void on_child_end(front *self, int wait_status) {
+static void on_group_end(front *self) {
     if (self->is_lost && self->job->on_lost != ON_LOST_IGNORE) {
         channel_signal_group(&self->link, SIGKILL); /* what it has left behind */
     }
-    child_take_terminal(&self->child);
     self->child.pid = 0;
+    self->leader_ended = false;
     self->kill_at_ms = 0;
-    self->status = child_exit_status(wait_status);
     if (is_to_restart(self, self->status)) {
+        channel_signal_group(&self->link, SIGKILL); /* no part of the old one beside the new one */
         self->link.shared->group = 0;
         plan_restart(self);
         return;
@@ -95,6 +100,22 @@ static void on_child_end(front *self, int wait_status) {
         self->status = EXIT_LOCK_LOST;
     }
     release(self);
+}
+
+static bool group_lives(const front *self) {
+    return kill(-self->child.pid, 0) == 0;
+}
+
+/* A shell dies of the SIGTERM that what it runs may want to end well with. */
+static void on_child_end(front *self, int wait_status) {
+    child_take_terminal(&self->child);
+    self->status = child_exit_status(wait_status);
+    self->leader_ended = self->kill_at_ms != 0 && group_lives(self);
+    self->interrupted =
+        self->child.terminal >= 0 && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGINT;
+    if (!self->leader_ended) {
+        on_group_end(self);
+    }
 }
 
 /* ---- Loss ------------------------------------------------------------------------------------ */
@@ -106,7 +127,7 @@ static void run_on_lost_command(const front *self) {
         snprintf(pid, sizeof(pid), "%d", (int)self->child.pid);
         setenv("ZKLOCK_PID", pid, 1);
         setenv("ZKLOCK_RESOURCE", self->job->resources[0], 1);
-        sigprocmask(SIG_SETMASK, &self->signals_found, NULL);
+        child_restore_signals(&self->found);
         execl("/bin/sh", "sh", "-c", self->job->on_lost_command, (char *)NULL);
         _exit(EXIT_NOT_FOUND);
     }
@@ -119,6 +140,7 @@ static void end_child(front *self, const char *why) {
     int64_t now = channel_now_ms();
     int64_t latest = both->safe_until_ms - both->margin_ms;
     self->is_lost = true;
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that what is left of the group is seen to end */
     if (self->job->on_lost == ON_LOST_IGNORE) {
         say("%s: %s; the command goes on without it", self->job->resources[0], why);
         return;
@@ -167,8 +189,7 @@ static void start_child(front *self) {
         self->is_lost = true;
         self->status = EXIT_LOCK_LOST;
         release(self);
-    } else if (!child_start(&self->child, self->job, &self->grant, &self->link,
-                            &self->signals_found)) {
+    } else if (!child_start(&self->child, self->job, &self->grant, &self->link, &self->found)) {
         say("%s: no process: %s", self->job->command[0], strerror(errno));
         self->status = EXIT_CANNOT_EXECUTE;
         release(self);
@@ -206,11 +227,14 @@ static void do_what_is_due(front *self) {
         self->kill_at_ms = 0;
         channel_signal_group(&self->link, SIGKILL);
     }
+    if (self->leader_ended && (self->kill_at_ms == 0 || !group_lives(self))) {
+        on_group_end(self);
+    }
 }
 
 static int time_to_wait(const front *self) {
     int64_t now = channel_now_ms();
-    int64_t until = now + RESTART_FIRST_MS;
+    int64_t until = now + (self->leader_ended ? GROUP_STEP_MS : RESTART_FIRST_MS);
     const int64_t times[] = { self->restart_at_ms, self->kill_at_ms,
                               child_runs(self) && !self->is_lost ? told_at(self) : 0 };
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
@@ -255,6 +279,9 @@ static void on_message(front *self, const message *news) {
         snprintf(why, sizeof(why), "the lock is lost: %s", zkl_strerror(news->status));
         lose(self, why);
         break;
+    case MESSAGE_ASKED_FOR:
+        lose(self, "somebody has asked for the lock, and it is given up");
+        break;
     default:
         self->is_done = true;
         self->status = self->status != EXIT_DONE ? self->status : news->status;
@@ -275,12 +302,29 @@ static void hear(front *self) {
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
-/* The shell sees us stop as it would see the child. The lock is kept meanwhile. */
+/* Somebody will let us go on: a shell with job control is the parent, in a group of its own. */
+static bool has_job_control(void) {
+    pid_t parent = getppid();
+    return getsid(parent) == getsid(0) && getpgid(parent) != getpgrp();
+}
+
+/* The shell sees us stop as it would see the child. The lock is kept meanwhile. In a script that
+ * has the terminal all of that stops, as without us. Elsewhere nobody would let us go on. */
 static void stop_with_child(front *self) {
     child_take_terminal(&self->child);
-    raise(SIGSTOP);
-    child_give_terminal(&self->child);
-    channel_signal_group(&self->link, SIGCONT);
+    if (has_job_control()) {
+        raise(SIGSTOP);
+    } else if (self->child.terminal >= 0) {
+        kill(0, SIGTSTP);
+    }
+}
+
+static void go_on(front *self) {
+    child_find_terminal(&self->child); /* in the foreground now, or in the background */
+    if (child_runs(self)) {
+        child_give_terminal(&self->child);
+        channel_signal_group(&self->link, SIGCONT);
+    }
 }
 
 static void on_child_change(front *self) {
@@ -302,29 +346,44 @@ static void on_child_change(front *self) {
     }
 }
 
-/* Nothing runs yet, or not any more: leave the queue. */
-static void stop_waiting(front *self, int number) {
-    if (!self->connected || self->stopped_by != 0) {
+/* Nothing runs yet, or not any more: leave the queue. Whoever signals all of our processes signals
+ * the holder too, which passes it on: only another one's second signal means haste. */
+static void stop_waiting(front *self, int number, bool by_holder) {
+    if (!self->connected || (self->asked_to_stop && !by_holder)) {
         kill(self->holder, SIGKILL); /* it has nothing yet; or somebody does not want to wait */
     }
+    self->asked_to_stop = self->asked_to_stop || !by_holder;
     self->stopped_by = number;
     self->restart_at_ms = 0;
     tell(self, MESSAGE_CANCEL, EXIT_DONE);
     tell(self, MESSAGE_ENDED, EXIT_BY_SIGNAL + number);
 }
 
-static void on_signal(front *self, int number) {
+static void pass_on(front *self, int number, bool ends) {
+    self->stopped_by = ends ? number : self->stopped_by;
+    channel_signal_group(&self->link, number);
+    if (ends) {
+        channel_signal_group(&self->link, SIGCONT); /* a stopped process would not hear of it */
+    }
+}
+
+static void on_signal(front *self, int number, bool by_holder) {
     bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
     if (number == SIGCHLD) {
         on_child_change(self);
         return;
     }
+    if (number == SIGCONT) {
+        go_on(self);
+        return;
+    }
     hear(self); /* whether it is connected, or was granted */
     if (child_runs(self)) {
-        self->stopped_by = ends ? number : self->stopped_by;
-        channel_signal_group(&self->link, number);
+        if (!by_holder || self->stopped_by == 0) {
+            pass_on(self, number, ends);
+        }
     } else if (ends) {
-        stop_waiting(self, number);
+        stop_waiting(self, number, by_holder);
     } else if (number == SIGTSTP) {
         raise(SIGSTOP);
     }
@@ -333,26 +392,48 @@ static void on_signal(front *self, int number) {
 static void read_signals(front *self) {
     struct signalfd_siginfo news;
     while (read(self->signals, &news, sizeof(news)) == (ssize_t)sizeof(news)) {
-        on_signal(self, (int)news.ssi_signo);
+        on_signal(self, (int)news.ssi_signo, (pid_t)news.ssi_pid == self->holder);
     }
 }
 
-/* Those that were ignored when we were started stay ignored: nohup. */
+static bool is_ignored(int number) {
+    struct sigaction found;
+    return sigaction(number, NULL, &found) == 0 && found.sa_handler == SIG_IGN;
+}
+
+/* Those that were ignored when we were started stay ignored: nohup. Not SIGCHLD, without which the
+ * system would not keep what a child has ended with. A pipe that nobody reads is no reason to end.
+ */
 static bool take_signals(front *self) {
-    const int taken[] = { SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
-                          SIGCHLD, SIGWINCH, SIGTSTP, SIGCONT, SIGTTOU };
-    sigset_t set;
+    const int taken[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP };
+    sigset_t blocked;
     sigset_t read_set;
-    sigemptyset(&set);
+    self->found.children_ignored = is_ignored(SIGCHLD);
+    signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&read_set);
+    sigaddset(&read_set, SIGCHLD);
+    sigaddset(&read_set, SIGCONT);
     for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
-        sigaddset(&set, taken[i]);
+        if (!is_ignored(taken[i])) {
+            sigaddset(&read_set, taken[i]);
+        }
     }
-    read_set = set;
-    sigdelset(&read_set, SIGTTOU);
-    sigdelset(&read_set, SIGCONT);
-    sigprocmask(SIG_BLOCK, &set, &self->signals_found);
+    blocked = read_set;
+    sigaddset(&blocked, SIGTTOU);
+    sigaddset(&blocked, SIGPIPE);
+    sigprocmask(SIG_BLOCK, &blocked, &self->found.blocked);
     self->signals = signalfd(-1, &read_set, SFD_CLOEXEC | SFD_NONBLOCK);
     return self->signals >= 0;
+}
+
+/* A script that runs us ends with Ctrl-C as it would if its own child had died of it. */
+static void end_as_interrupted(void) {
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    signal(SIGINT, SIG_DFL);
+    kill(0, SIGINT);
+    sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
@@ -395,6 +476,9 @@ int front_run(const job *what) {
         }
         do_what_is_due(&self);
         self.is_done = self.is_done || (self.holder_is_dead && !child_runs(&self));
+    }
+    if (self.interrupted && self.status == EXIT_BY_SIGNAL + SIGINT) {
+        end_as_interrupted();
     }
     return self.stopped_by != 0 && self.grant.token == 0 ? EXIT_BY_SIGNAL + self.stopped_by
                                                          : self.status;

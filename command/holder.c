@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "duration.h"
 #include "exit_status.h"
 #include "mark.h"
+#include "printable.h"
 #include "queue_text.h"
 #include "say.h"
 
@@ -39,6 +41,8 @@ typedef struct holder {
     int32_t slot;
     int64_t began_ms;
     int64_t granted_ms;
+    bool asked_for; /* somebody has asked for the lock, which is revocable */
+    bool told_asked;
     int64_t next_report_ms;
     char reported[QUEUE_TEXT_SIZE];
     bool is_answered; /* the acquire has ended, with: */
@@ -56,7 +60,9 @@ static pid_t front_of_signals; /* for the handler */
 
 /* Others know the process of the node's data, and may ask that one to end. */
 static void pass_on(int number) {
-    kill(front_of_signals, number);
+    if (getppid() == front_of_signals) {
+        kill(front_of_signals, number);
+    }
 }
 
 static void prepare_process(pid_t front) {
@@ -84,6 +90,12 @@ static void leave_file(int descriptor) {
         dup2(nowhere, descriptor);
         close(nowhere);
     }
+}
+
+/* What the front was started with is its own: who waits for the end of a pipe, or for a flock. */
+static void leave_other_files(int kept) {
+    (void)close_range(STDERR_FILENO + 1, (unsigned)kept - 1, 0);
+    (void)close_range((unsigned)kept + 1, UINT_MAX, 0);
 }
 
 /* ---- News for the front ---------------------------------------------------------------------- */
@@ -164,7 +176,7 @@ static int connect_client(holder *self) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     settings usual = *self->job->settings;
     char label[ZKL_LABEL_MAX + 1];
-    snprintf(label, sizeof(label), "%s", base_name(self->job->command[0]));
+    printable_copy(label, sizeof(label), base_name(self->job->command[0]));
     if (self->job->wait_ms > 0 && self->job->wait_ms < usual.connect_timeout_ms) {
         usual.connect_timeout_ms = self->job->wait_ms;
     }
@@ -250,12 +262,27 @@ static int64_t time_left(const holder *self) {
     return left > 1 ? left : 1;
 }
 
+/* The command is told when max_hold_ms is over, and has its grace. */
+static int64_t hold_limit(const holder *self) {
+    const shared *both = self->link->shared;
+    int64_t grace_ms = self->job->on_lost == ON_LOST_KILL ? 0 : both->grace_ms;
+    return self->job->max_hold_ms > 0 ? self->job->max_hold_ms + grace_ms + both->margin_ms : 0;
+}
+
+static void on_state(void *arg, const zkl_lock_event *event) {
+    holder *self = arg;
+    self->asked_for = self->asked_for || event->state == ZKL_STATE_REVOKE_REQUESTED;
+}
+
 static int open_lock(holder *self) {
     const job *what = self->job;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX];
     options.permits = what->permits;
-    options.max_hold_ms = what->max_hold_ms;
+    options.max_hold_ms = hold_limit(self);
+    options.revocable = what->revocable ? 1 : 0;
+    options.state_callback = what->revocable ? on_state : NULL;
+    options.state_arg = self;
     options.note = what->candidate;
     if (what->resource_count == 1) {
         return zkl_lock_open(self->client, what->resources[0], &options, &self->lock);
@@ -356,9 +383,13 @@ static void look(holder *self) {
         return;
     }
     if (self->job->max_hold_ms > 0) {
-        until = sooner(until, self->granted_ms + self->job->max_hold_ms);
+        until = sooner(until, self->granted_ms + hold_limit(self));
     }
     self->link->shared->safe_until_ms = until;
+    if (self->asked_for && !self->told_asked) {
+        self->told_asked = true;
+        tell(self, MESSAGE_ASKED_FOR, ZKL_OK);
+    }
 }
 
 /* The front should have done it; it may be stopped. */
@@ -384,7 +415,16 @@ static void end_group(holder *self) {
     }
 }
 
+/* The library counts from the grant; we may have heard of it later. */
+static int64_t moment_of_grant(const holder *self) {
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    int64_t now = channel_now_ms();
+    int status = zkl_lock_info(self->lock, &information);
+    return status == ZKL_OK && information.held_ms > 0 ? now - information.held_ms : now;
+}
+
 static void hold(holder *self) {
+    self->granted_ms = moment_of_grant(self);
     look(self);
     tell(self, MESSAGE_GRANTED, ZKL_OK);
     while (!self->ended && !self->alone) {
@@ -455,7 +495,6 @@ static int acquire_and_hold(holder *self) {
     if (status != ZKL_OK) {
         return not_acquired(self, status);
     }
-    self->granted_ms = channel_now_ms();
     if (!self->cancelled && self->job->once) {
         return hold_once(self);
     }
@@ -480,6 +519,7 @@ void holder_run(const job *what, const channel *link, pid_t front) {
     prepare_process(front);
     leave_file(STDIN_FILENO);
     leave_file(STDOUT_FILENO);
+    leave_other_files(link->socket);
     self.began_ms = channel_now_ms();
     int status = connect_client(&self);
     if (status == EXIT_DONE) {

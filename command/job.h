@@ -24,6 +24,7 @@ typedef struct job {
     on_lost on_lost;
     const char *on_lost_command;
     bool restart;
+    bool revocable;            /* given up if somebody asks for it */
     bool once;                 /* only if the mark says that it is due; a success is marked */
     int64_t period_ms;         /* of once; 0: a day, unless: */
     const char *until_changed; /* of once; NULL: by the period */

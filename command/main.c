@@ -1,5 +1,7 @@
 /* zklock: locks of an ensemble for shells and people. docs/command.md. */
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,8 +70,7 @@ static void fill_standard_files(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    fill_standard_files();
+static int run(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         return help(argc > 2 ? argv[2] : NULL);
@@ -84,4 +85,15 @@ int main(int argc, char **argv) {
                          name);
     }
     return subcommand_main(of, argc - 1, argv + 1);
+}
+
+/* What could not be written, as on a full disk, is no success. */
+int main(int argc, char **argv) {
+    fill_standard_files();
+    int status = run(argc, argv);
+    bool is_written = fflush(stdout) == 0 && ferror(stdout) == 0;
+    if (!is_written) {
+        say("the standard output: %s", strerror(errno));
+    }
+    return is_written || status != EXIT_DONE ? status : EXIT_INTERNAL;
 }

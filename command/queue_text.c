@@ -4,16 +4,20 @@
 #include <string.h>
 
 #include "duration.h"
+#include "printable.h"
 
 void queue_text_who(char text[QUEUE_TEXT_SIZE], const zkl_contender *one) {
     const zkl_identity *who = &one->identity;
+    char raw[QUEUE_TEXT_SIZE];
     if (who->host[0] == '\0') { /* of another library */
-        snprintf(text, QUEUE_TEXT_SIZE, "%.256s", who->data[0] != '\0' ? who->data : one->node);
+        snprintf(raw, sizeof(raw), "%.256s", who->data[0] != '\0' ? who->data : one->node);
+        printable_copy(text, QUEUE_TEXT_SIZE, raw);
         return;
     }
-    snprintf(text, QUEUE_TEXT_SIZE, "%s%s%s%s%s%s", who->host,
-             who->process_id[0] != '\0' ? " pid " : "", who->process_id,
-             who->label[0] != '\0' ? " (" : "", who->label, who->label[0] != '\0' ? ")" : "");
+    snprintf(raw, sizeof(raw), "%s%s%s%s%s%s", who->host, who->process_id[0] != '\0' ? " pid " : "",
+             who->process_id, who->label[0] != '\0' ? " (" : "", who->label,
+             who->label[0] != '\0' ? ")" : "");
+    printable_copy(text, QUEUE_TEXT_SIZE, raw);
 }
 
 static size_t position_of(const zkl_queue *queue, int64_t session_id) {

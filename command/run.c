@@ -17,6 +17,7 @@ typedef enum run_option {
     OPTION_ALSO,
     OPTION_ELECT,
     OPTION_RESTART,
+    OPTION_REVOCABLE,
     OPTION_PERIOD,
     OPTION_UNTIL_CHANGED,
     OPTION_NONBLOCK,
@@ -49,6 +50,7 @@ static const option_description run_options[] = {
     { OPTION_ALSO, '\0', "also", "RESOURCE", "this one too: all or none; repeatable" },
     { OPTION_ELECT, '\0', "elect", "TEXT", "as a leader: observers are told TEXT" },
     { OPTION_RESTART, '\0', "restart", NULL, "start a failed child again, under the lock" },
+    { OPTION_REVOCABLE, '\0', "revocable", NULL, "end the child if somebody asks for the lock" },
     OPTIONS_OF_BOTH
 };
 
@@ -161,6 +163,9 @@ static int take(void *arg, int option, const char *value) {
     case OPTION_RESTART:
         what->restart = true;
         return EXIT_DONE;
+    case OPTION_REVOCABLE:
+        what->revocable = true;
+        return EXIT_DONE;
     case OPTION_SHELL:
         self->line = value;
         return EXIT_DONE;
@@ -192,6 +197,9 @@ static int check(const job *what) {
     }
     if (what->restart && what->on_lost == ON_LOST_IGNORE) {
         return say_usage("--restart and --on-lost ignore contradict each other");
+    }
+    if (what->revocable && what->on_lost == ON_LOST_IGNORE) {
+        return say_usage("--revocable and --on-lost ignore contradict each other");
     }
     return EXIT_DONE;
 }

@@ -34,13 +34,18 @@ static bool may_be_read_by_others(int file) {
 
 /* Returns whether the file has been read as a string. */
 static bool read_text(const char *path, int file, char text[FILE_SIZE_MAX + 2]) {
-    ssize_t length = read(file, text, FILE_SIZE_MAX + 1);
-    if (length < 0) {
+    size_t length = 0;
+    ssize_t more = 0;
+    while (length <= FILE_SIZE_MAX &&
+           (more = read(file, text + length, FILE_SIZE_MAX + 1 - length)) > 0) {
+        length += (size_t)more; /* a pipe gives it bit by bit */
+    }
+    if (more < 0) {
         say("%s: %s", path, strerror(errno));
         return false;
     }
     text[length] = '\0';
-    if (length > FILE_SIZE_MAX || strlen(text) != (size_t)length) {
+    if (length > FILE_SIZE_MAX || strlen(text) != length) {
         say("%s: must be text, of at most %d bytes", path, FILE_SIZE_MAX);
         return false;
     }
@@ -112,8 +117,9 @@ static void take_environment(settings *self) {
     for (int i = 0; i < SETTING_COUNT; i++) {
         char name[ENVIRONMENT_NAME_SIZE];
         environment_name(name, (setting)i);
-        if (self->values[i] == NULL) {
-            self->values[i] = getenv(name);
+        const char *value = getenv(name);
+        if (self->values[i] == NULL && value != NULL && value[0] != '\0') {
+            self->values[i] = value;
         }
     }
 }
@@ -223,16 +229,29 @@ bool settings_complete(settings *self) {
 /* ---- The client --------------------------------------------------------------------------------
  */
 
+/* Ends the line, without the CR of an editor of another system. Returns what follows, or NULL. */
+static char *end_line(char *line) {
+    char *end = strchr(line, '\n');
+    if (end != NULL) {
+        *end = '\0';
+    }
+    size_t length = strlen(line);
+    if (length > 0 && line[length - 1] == '\r') {
+        line[length - 1] = '\0';
+    }
+    return end != NULL ? end + 1 : NULL;
+}
+
 /* Lines SCHEME:SECRET. Returns how many, or -1: it has said why. */
 static int read_credentials(const char *path, char *text,
                             zkl_credential credentials[ZKL_CREDENTIALS_MAX]) {
     int count = 0;
     int number = 1;
     char *rest = NULL;
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest), number++) {
+    for (char *line = text; line != NULL; line = rest, number++) {
+        rest = end_line(line);
         char *colon = strchr(line, ':');
-        if (line[0] == '#') {
+        if (line[0] == '#' || line[0] == '\0') {
             continue;
         }
         if (colon == NULL || count == ZKL_CREDENTIALS_MAX) { /* the line itself is a secret */
@@ -255,7 +274,7 @@ static bool read_secret(const settings *self, setting which, char **secret) {
     }
     *secret = read_file(self->values[which], true);
     if (*secret != NULL) {
-        (*secret)[strcspn(*secret, "\n")] = '\0';
+        (void)end_line(*secret);
     }
     return *secret != NULL;
 }
@@ -299,7 +318,10 @@ int settings_open_client(const settings *self, const zkl_client_options *options
     const char *path = self->values[SETTING_CREDENTIALS_FILE];
     take_settings(self, &all);
     all.credentials = credentials;
-    bool is_right = read_secret(self, SETTING_TLS_KEY_PASSWORD_FILE, &password);
+    bool is_right = read_secret(self, SETTING_SASL_PASSWORD_FILE, &password);
+    free_secret(password); /* the library reads it at each login; here its permissions were seen */
+    password = NULL;
+    is_right = is_right && read_secret(self, SETTING_TLS_KEY_PASSWORD_FILE, &password);
     if (is_right && path != NULL) {
         text = read_file(path, true);
         all.credential_count = text != NULL ? read_credentials(path, text, credentials) : -1;

@@ -11,6 +11,7 @@
 #include "duration.h"
 #include "exit_status.h"
 #include "json_text.h"
+#include "printable.h"
 #include "queue_text.h"
 #include "say.h"
 
@@ -203,9 +204,13 @@ static void print_deadlock(size_t number, const zkl_deadlock *circle) {
     printf("deadlock %zu:\n", number);
     for (size_t i = 0; i < circle->length; i++) {
         const zkl_deadlock_wait *wait = circle->waits[i];
-        printf("  %s pid %s (%s, owner %s) waits for %s\n      its node %s\n      behind   %s\n",
-               wait->identity.host, wait->identity.process_id, wait->identity.label,
-               wait->identity.owner, wait->resource, wait->node, wait->behind);
+        char raw[QUEUE_TEXT_SIZE];
+        char who[QUEUE_TEXT_SIZE];
+        snprintf(raw, sizeof(raw), "%s pid %s (%s, owner %s)", wait->identity.host,
+                 wait->identity.process_id, wait->identity.label, wait->identity.owner);
+        printable_copy(who, sizeof(who), raw);
+        printf("  %s waits for %s\n      its node %s\n      behind   %s\n", who, wait->resource,
+               wait->node, wait->behind);
     }
 }
 

@@ -1,6 +1,5 @@
 #include "top.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@ enum {
     ROWS_ABOVE = 2,     /* the header */
     DESCRIBED_MAX = 40, /* a description reads each contender of a queue */
     CONTENDERS_MAX = 200,
-    COLUMNS_MIN = 40,
+    COLUMNS_OFF_TERMINAL = 80,
     LINE_SIZE = 2048
 };
 
@@ -60,10 +59,10 @@ static void measure(top *self) {
     struct winsize size = { 0 };
     bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
     self->rows = is_known ? size.ws_row : ROWS_OFF_TERMINAL;
-    self->columns = is_known && size.ws_col > COLUMNS_MIN ? size.ws_col : COLUMNS_MIN;
+    self->columns = is_known && size.ws_col > 0 ? size.ws_col : COLUMNS_OFF_TERMINAL;
 }
 
-/* Before the client has threads, which would inherit that they are not blocked. */
+/* The client's threads take none of them. Until here Ctrl-C ends a wait for a connection. */
 static bool take_signals(top *self) {
     sigset_t set;
     sigemptyset(&set);
@@ -71,6 +70,7 @@ static bool take_signals(top *self) {
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGWINCH);
+    sigaddset(&set, SIGTSTP);
     sigprocmask(SIG_BLOCK, &set, NULL);
     self->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return self->signals >= 0;
@@ -94,17 +94,28 @@ static void give_terminal_back(const top *self) {
     tcsetattr(STDIN_FILENO, TCSANOW, &self->found);
 }
 
+/* Ctrl-Z: the shell gets its terminal as it was. */
+static void stop(top *self) {
+    give_terminal_back(self);
+    raise(SIGSTOP);
+    take_terminal(self);
+    measure(self);
+}
+
 /* Returns whether it goes on: q, or a signal, ends it. */
 static bool handle_input(top *self) {
     struct signalfd_siginfo news;
     char key = '\0';
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
     while (read(self->signals, &news, sizeof(news)) == (ssize_t)sizeof(news)) {
-        if (news.ssi_signo != SIGWINCH) {
+        if (news.ssi_signo == SIGTSTP) {
+            stop(self);
+        } else if (news.ssi_signo == SIGWINCH) {
+            measure(self);
+        } else {
             self->quit_by = (int)news.ssi_signo;
             return false;
         }
-        measure(self);
     }
     while (poll(&input, 1, 0) == 1) {
         if (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q') {
@@ -214,7 +225,7 @@ static int look(top *self, zkl_client *client) {
 
 static int watch(top *self, zkl_client *client) {
     int status = ZKL_OK;
-    if (!take_terminal(self)) {
+    if (!take_signals(self) || !take_terminal(self)) {
         return ZKL_SYSTEM;
     }
     do {
@@ -241,10 +252,6 @@ static int run(const subcommand *of, const settings *all, int argc, char **argv)
         return say_usage("it takes no arguments");
     }
     self->on_terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
-    if (self->on_terminal && !take_signals(self)) {
-        say("%s", strerror(errno));
-        return EXIT_INTERNAL;
-    }
     int status = ask(all, all->values[SETTING_LOCK_ROOT], show, self);
     return self->quit_by != 0 ? EXIT_BY_SIGNAL + self->quit_by : status;
 }

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -36,6 +38,23 @@ def is_alive(pid):
 def children_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(child) for child in file.read().split()]
+
+
+def set_data(path, data):
+    """What any client of the servers can do; in their own protocol, so that no library is needed."""
+    def text(value):
+        return struct.pack(">i", len(value)) + value
+
+    def ask(body):
+        connection.sendall(text(body))
+        length, = struct.unpack(">i", stream.read(4))
+        return stream.read(length)
+
+    host, port = HOSTS.split(",")[0].rsplit(":", 1)
+    with socket.create_connection((host, int(port)), PATIENCE_S) as connection, connection.makefile("rb") as stream:
+        ask(struct.pack(">iqiq", 0, 0, 10000, 0) + text(bytes(16)))
+        answer = ask(struct.pack(">ii", 1, 5) + text(path.encode()) + text(data) + struct.pack(">i", -1))
+        assert struct.unpack(">iqi", answer[:16])[2] == 0, answer
 
 
 class CommandTest(unittest.TestCase):

@@ -37,6 +37,16 @@ class Ends(CommandTest):
         self.assertEqual(subprocess.run(["bash", "-c", line], cwd=self.directory, check=False).returncode, 0)
         self.assertEqual(self.text_of("out"), self.resource + "\n")
 
+    def test_with_the_childs_status_if_the_parent_ignores_SIGCHLD(self):
+        process = self.start("run", self.resource, "-c", "exit 3",
+                             preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.end(process, 3)
+
+    def test_well_whatever_the_command_is_called(self):
+        for name in "a\nb", "b\x1b[31m", "\udcff", "\u00fc" * 120:
+            _, err = self.run_it(127, "run", "-q", self.resource, "--", "./" + name, errors="replace")
+            self.assertIn("No such file", err)
+
     def test_like_a_shell_if_there_is_no_such_command(self):
         _, err = self.run_it(127, "run", self.resource, "--", "no-such-command")
         self.assertIn("no-such-command: No such file", err)
@@ -58,6 +68,7 @@ class Ends(CommandTest):
             ("--session-timeout", "1s", self.resource, "true"): "ticks",
             ("--session-timeout", "never", self.resource, "true"): "session-timeout 'never'",
             ("--grace", "29s", self.resource, "true"): "at most",
+            ("--revocable", "--on-lost", "ignore", self.resource, "true"): "contradict",
         }
         for arguments, message in wrong.items():
             with self.subTest(arguments):
@@ -177,6 +188,14 @@ class Excludes(CommandTest):
         self.assertEqual(os.read(ours, 100), b"")  # the end; it would raise if somebody could still write
         os.close(ours)
 
+    def test_nor_for_the_end_of_any_other_pipe(self):
+        ours, theirs = os.pipe()
+        self.start("run", *QUICK, self.resource, "true", pass_fds=[theirs]).wait()
+        os.close(theirs)
+        os.set_blocking(ours, False)
+        self.assertEqual(os.read(ours, 100), b"")
+        os.close(ours)
+
     def test_and_releases_the_moment_the_child_ends(self):
         self.run_it(0, "run", self.resource, "true")
         self.assertEqual(self.queue(), [])
@@ -205,6 +224,50 @@ class Passes(CommandTest):
         self.signal(waiter, signal.SIGINT)
         self.end(waiter, 128 + signal.SIGINT)
         self.assertEqual(len(self.queue()), 1)
+
+    def test_none_that_was_ignored_when_it_was_started(self):
+        """nohup, and the background of a script."""
+        holder, _ = self.start_holder()
+        waiter = self.start("run", self.resource, "true",
+                            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.wait_for_queue(2)
+        self.signal(waiter, signal.SIGHUP)
+        time.sleep(0.3)
+        self.assertIsNone(waiter.poll())
+        self.assertEqual(len(self.queue()), 2)
+        self.signal(holder, signal.SIGTERM)
+        self.end(waiter, 0)
+
+    def test_nothing_is_left_if_all_of_its_processes_are_asked_to_end(self):
+        """As systemd does, and killall. The process of the session passes it on: that is no second request."""
+        self.start_holder()
+        for i in range(12):
+            pause = i * 0.0002
+            waiter = self.start("run", self.resource, "true")
+            self.wait_for_queue(2)
+            for pid in sorted([int(self.queue()[1]["process_id"]), waiter.pid], reverse=i % 2 == 0):
+                self.signal(pid, signal.SIGTERM)
+                time.sleep(pause)
+            self.end(waiter, 128 + signal.SIGTERM)
+            self.assertEqual(len(self.queue()), 1, pause)
+
+    def test_nothing_is_left_if_a_holder_is_asked_twice(self):
+        for pause in [0.0003 * i for i in range(20)]:
+            process = self.start("run", self.resource, "--", "sh", "-c", "echo run >runs; exec sleep 60")
+            wait_until(lambda: self.text_of("runs") == "run\n", "it runs")
+            os.remove(self.path("runs"))
+            self.signal(process, signal.SIGTERM)
+            time.sleep(pause)
+            self.signal(process, signal.SIGTERM)
+            process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(self.queue(), [], pause)
+
+    def test_an_interrupt_to_a_child_that_is_stopped(self):
+        process, child = self.start_holder()
+        self.signal(child, signal.SIGSTOP)
+        time.sleep(0.2)
+        self.signal(process, signal.SIGTERM)
+        self.end(process, 128 + signal.SIGTERM)
 
     def test_a_request_to_end_that_reaches_the_process_of_the_node(self):
         process, child = self.start_holder()
@@ -295,9 +358,45 @@ class EndsTheChild(CommandTest):
         self.assertEqual(self.text_of("told"), "told\n")
         self.assertFalse(is_alive(child))
 
+    def test_what_a_shell_has_started_has_its_grace_too(self):
+        worker = "trap 'sleep 0.1; echo cleaned >cleaned; exit' TERM; echo $$ >worker; while :; do sleep 0.02; done"
+        process, _ = self.start_holder(command=f'echo $$ >pid; sh -c "{worker}"; true'.replace("$$ >worker", "\\$\\$ >worker"))
+        wait_until(lambda: self.text_of("worker") != "", "the worker runs")
+        self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
+        self.end(process, 75)
+        self.assertEqual(self.text_of("cleaned"), "cleaned\n")
+
+    def test_and_not_at_once_if_nobody_reads_what_zklock_says(self):
+        line = "exec 2>/dev/null; trap 'echo told >told; exit 0' TERM; echo $$ >pid; while :; do sleep 0.05; done"
+        ours, theirs = os.pipe()
+        os.close(ours)
+        process = subprocess.Popen([ZKLOCK, "run", *QUICK, self.resource, "-c", line], stderr=theirs, cwd=self.directory)
+        os.close(theirs)
+        wait_until(lambda: self.text_of("pid") != "", "the child runs")
+        self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
+        self.assertEqual(process.wait(PATIENCE_S), 75)
+        self.assertEqual(self.text_of("told"), "told\n")
+
     def test_after_max_hold(self):
         process, _ = self.start_holder("--max-hold", "1.5")
         self.end(process, 75)
+        self.assertEqual(self.queue(), [])
+
+    def test_not_before_max_hold_however_long_the_grace_is(self):
+        line = "trap 'sleep 0.5; echo told >told; exit' TERM; echo $$ >pid; while :; do sleep 0.05; done"
+        began = time.monotonic()
+        process = self.start("run", "--tick-time", "500ms", "--max-hold", "1", self.resource, "-c", line)
+        self.end(process, 75)
+        self.assertGreaterEqual(time.monotonic() - began, 1.4)
+        self.assertEqual(self.text_of("told"), "told\n")
+
+    def test_when_somebody_asks_for_a_lock_that_is_revocable(self):
+        process, child = self.start_holder("--revocable")
+        out, _ = self.run_it(0, "revoke", self.resource, self.queue()[0]["node"])
+        self.assertIn("is asked to give up", out)
+        _, err = self.end(process, 75)
+        self.assertIn("somebody has asked for the lock", err)
+        self.assertFalse(is_alive(child))
         self.assertEqual(self.queue(), [])
 
     def test_by_a_line_of_ones_own(self):
@@ -320,6 +419,11 @@ class Restarts(CommandTest):
         tokens = self.text_of("tokens").split()
         self.assertEqual(len(tokens), 2)
         self.assertEqual(tokens[0], tokens[1])
+
+    def test_and_leaves_nothing_of_the_old_one(self):
+        line = "[ -e old ] && exit 0; sleep 60 & echo $! >old; exit 1"
+        self.run_it(0, "run", "--restart", self.resource, "-c", line)
+        self.assertFalse(is_alive(int(self.text_of("old"))))
 
     def test_until_it_is_asked_to_end(self):
         process = self.start("run", "--restart", self.resource, "-c", "echo run >>runs; exit 1")
@@ -419,6 +523,47 @@ class OnATerminal(CommandTest):
         time.sleep(0.3)
         self.type("echo still-$((40 + 2))\n")
         self.expect("still-42")
+
+    def script(self, line, shell="/bin/sh"):
+        with open(self.path("script"), "w", encoding="utf-8") as file:
+            file.write(f"#!{shell}\n{ZKLOCK} run {' '.join(QUICK)} {self.resource} -- {line}\necho went-on-$?\n")
+        os.chmod(self.path("script"), 0o755)
+        self.type("./script\n")
+
+    def test_the_child_of_a_script_reads_what_is_typed(self):
+        self.script("sh -c 'read x; echo got-$x'")
+        self.wait_for_queue(1)
+        self.type("\x1a")
+        self.expect("Stopped")
+        self.type("fg\n")
+        self.expect("script")
+        time.sleep(0.3)
+        self.type("hello\n")
+        self.expect("got-hello")
+        self.expect("went-on-0")
+
+    def test_an_interrupt_ends_the_script_too(self):
+        for shell in "/bin/sh", "/bin/bash":
+            self.script("sleep 60", shell)
+            self.wait_for_queue(1)
+            time.sleep(0.3)
+            self.type("\x03")
+            self.expect("ready> ")
+            self.type("echo status-$((100 + $?))\n")
+            self.expect("status-230")
+            self.assertNotIn("went-on", self.seen)
+
+    def test_from_the_background_it_comes_back_with_the_terminal(self):
+        self.command("sh -c 'read x; echo got-$x' &")
+        self.wait_for_queue(1)
+        time.sleep(0.3)
+        self.type("\n")
+        self.expect("Stopped")
+        self.type("fg\n")
+        self.expect("run ")
+        time.sleep(0.3)
+        self.type("hello\n")
+        self.expect("got-hello")
 
     def test_a_waiter_says_for_whom_it_waits(self):
         self.start_holder()

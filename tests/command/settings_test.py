@@ -2,9 +2,10 @@
 """Where the command finds its servers, and how it shows who it is."""
 
 import os
+import subprocess
 import unittest
 
-from command import HOSTS, CommandTest
+from command import HOSTS, ZKLOCK, CommandTest
 
 
 class Settings(CommandTest):
@@ -48,6 +49,18 @@ class Settings(CommandTest):
         self.environment["ZKLOCK_HOSTS"] = "127.0.0.1:1"
         self.ls(0, "--hosts", self.hosts)
 
+    def test_an_empty_variable_is_none(self):
+        self.write("zklock/config", f"hosts = {self.hosts}\n")
+        for name in "HOSTS", "CONFIG", "TLS_CA_FILE", "SESSION_TIMEOUT", "CREDENTIALS_FILE":
+            self.environment[f"ZKLOCK_{name}"] = ""
+        self.ls(0)
+
+    def test_a_file_may_be_of_another_system_and_without_an_end(self):
+        self.write("zklock/config", f"# ours\r\nhosts = {self.hosts}\r\nlock-root = /locks")
+        self.ls(0)
+        self.write("zklock/config", "#" * 70000)
+        self.assertIn("at most 65536 bytes", self.ls(64)[1])
+
     def test_a_broken_file_is_told_by_its_line(self):
         broken = {
             "hosts\n": "config:1: 'hosts' must be NAME = VALUE",
@@ -72,6 +85,24 @@ class Settings(CommandTest):
         _, err = self.ls(64, "--hosts", self.hosts, "--credentials-file", path)
         self.assertIn("line 1", err)
         self.assertNotIn("of me", err)
+
+    def test_a_secret_has_no_CR_at_its_end(self):
+        root = f"/{self.resource}"
+        for text, status in ("digest:me:mine\n", 0), ("digest:me:mine\r\n\r\n", 0), ("digest:me:mine2\n", 77):
+            path = self.write("secrets/credentials", text)
+            self.run_it(status, "run", "--hosts", self.hosts, "--lock-root", root, "--credentials-file", path,
+                        "--parent-acl", "auth::cdrwa", "x", "true", env=self.environment)
+
+    def test_a_secret_may_come_bit_by_bit(self):
+        line = f"{ZKLOCK} ls --hosts {self.hosts} --credentials-file <(printf dig; sleep 0.2; echo est:me:mine)"
+        self.assertEqual(subprocess.run(["bash", "-c", line], env=self.environment, check=False,
+                                        stdout=subprocess.DEVNULL).returncode, 0)
+
+    def test_the_password_of_SASL_is_a_secret(self):
+        path = self.write("secrets/password", "mine\n", mode=0o644)
+        _, err = self.ls(64, "--hosts", self.hosts, "--sasl-mechanism", "DIGEST-MD5", "--sasl-user", "me",
+                         "--sasl-password-file", path)
+        self.assertIn("chmod 600", err)
 
     def test_a_lock_that_only_we_may_break(self):
         credentials = self.write("secrets/credentials", "digest:me:of my own\n")

@@ -12,7 +12,7 @@ import subprocess
 import termios
 import unittest
 
-from command import HOSTS, PATIENCE_S, ZKLOCK, CommandTest, wait_until
+from command import HOSTS, PATIENCE_S, ZKLOCK, CommandTest, set_data, wait_until
 
 MANUAL = os.path.join(os.path.dirname(__file__), "../../command/man")
 
@@ -57,6 +57,24 @@ class Shows(CommandTest):
             os.close(theirs)
             self.assertEqual("\x1b" in os.read(ours, 65536).decode(), has_colour)
             os.close(ours)
+
+    def test_nothing_of_others_that_a_terminal_would_obey(self):
+        """A node's data are whatever its maker has written."""
+        self.start_holder("--revocable")
+        node = self.queue()[0]["node"]
+        set_data(f"/locks/{self.resource}/{node}", b"\x1b]0;owned\x07\xc2\x9b31m\xff ok")
+        out, _ = self.run_it(0, "status", self.resource)
+        self.assertIn("?]0;owned???31m? ok", out)
+        self.assertNotIn("\x1b", out)
+        self.assertNotIn("\x07", out)
+        self.assertEqual(self.queue()[0]["data"][:1], "\x1b")
+
+    def test_nothing_as_well_if_it_cannot_be_written(self):
+        for arguments in ("ls",), ("ls", "--json"), ("--help",):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                shown = subprocess.run([ZKLOCK, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(shown.returncode, 70)
+            self.assertIn("No space left", shown.stderr)
 
     def test_into_a_pipe_that_is_closed_early(self):
         shown = subprocess.run(["bash", "-c", f"{ZKLOCK} help settings | head -n 1; exit ${{PIPESTATUS[0]}}"],
