@@ -7,6 +7,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import uuid
@@ -55,6 +56,47 @@ def set_data(path, data):
         ask(struct.pack(">iqiq", 0, 0, 10000, 0) + text(bytes(16)))
         answer = ask(struct.pack(">ii", 1, 5) + text(path.encode()) + text(data) + struct.pack(">i", -1))
         assert struct.unpack(">iqi", answer[:16])[2] == 0, answer
+
+
+class Listener(threading.Thread):
+    """A port of this machine; `serve` has each connection in a thread."""
+
+    def __init__(self, serve):
+        super().__init__(daemon=True)
+        self.serve = serve
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.listening.getsockname()[1]
+        self.start()
+
+    def run(self):
+        while True:
+            connection, _ = self.listening.accept()
+            threading.Thread(target=self.serve, args=[connection], daemon=True).start()
+
+
+class Cable:
+    """To the first server; once it is cut nothing comes through, and nobody is told."""
+
+    def __init__(self):
+        self.is_whole = True
+        self.address = Listener(self.connect).address
+
+    def connect(self, ours):
+        host, port = HOSTS.split(",")[0].rsplit(":", 1)
+        with ours, socket.create_connection((host, int(port))) as theirs:
+            back = threading.Thread(target=self.carry, args=[theirs, ours], daemon=True)
+            back.start()
+            self.carry(ours, theirs)
+            theirs.shutdown(socket.SHUT_RDWR)
+            back.join()
+
+    def carry(self, one, other):
+        try:
+            while data := one.recv(65536):
+                if self.is_whole:
+                    other.sendall(data)
+        except OSError:  # one of them is gone
+            pass
 
 
 class CommandTest(unittest.TestCase):

@@ -12,7 +12,7 @@ import subprocess
 import termios
 import unittest
 
-from command import HOSTS, PATIENCE_S, ZKLOCK, CommandTest, set_data, wait_until
+from command import HOSTS, PATIENCE_S, ZKLOCK, CommandTest, Listener, set_data, wait_until
 
 MANUAL = os.path.join(os.path.dirname(__file__), "../../command/man")
 
@@ -101,6 +101,25 @@ class Doctor(CommandTest):
         findings = self.findings(1, "--hosts", HOSTS + ",127.0.0.1:1")
         self.assertIn({"level": "bad", "about": "127.0.0.1:1", "text": "does not answer: Connection refused"}, findings)
 
+    def test_finds_a_server_that_is_of_another_ensemble(self):
+        answer = b"Zookeeper version: 3.9.3-x, built on y\nLatency min/avg/max: 0/0.1/2\nOutstanding: 0\nMode: leader\n"
+        texts = [one["text"] for one in self.findings_beside(answer, 1) if one["about"] == "ensemble"]
+        self.assertEqual(texts, ["2 of the servers lead: the host list has those of more than one ensemble"])
+
+    def test_cannot_ask_a_server_that_does_not_know_the_word(self):
+        answer = b"srvr is not executed because it is not in the whitelist.\n"
+        findings = self.findings_beside(answer, 0)
+        self.assertTrue(any(one["level"] == "warning" and "4lw.commands.whitelist" in one["text"] for one in findings))
+
+    def findings_beside(self, answer, status):
+        """With a server more in the list, which says that when it is asked."""
+        def serve(connection):
+            with connection:
+                if connection.recv(4) == b"srvr":
+                    connection.sendall(answer)
+
+        return self.findings(status, "--hosts", HOSTS + "," + Listener(serve).address)
+
     def test_finds_a_root_that_is_not_there_and_makes_none(self):
         for _ in range(2):
             findings = self.findings(0, "--lock-root", f"/{self.resource}")
@@ -167,6 +186,22 @@ class Acts(CommandTest):
             self.assertEqual(broken.returncode, status, broken.stderr)
             self.assertRegex(broken.stderr, r"belongs to \S+ pid \d+ \(sh\), for .*; it holds the lock")
         self.end(process, 75)
+
+    def test_a_break_asks_again_if_a_waiter_was_granted_the_lock_meanwhile(self):
+        first, _ = self.start_holder()
+        waiter = self.start("run", self.resource, "sleep", "60")
+        self.wait_for_queue(2)
+        node = self.queue()[1]["node"]
+        with subprocess.Popen([ZKLOCK, "break", self.resource, node], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as breaking:
+            self.assertIn(" it waits", breaking.stderr.readline() + breaking.stderr.readline())
+            self.signal(first, signal.SIGTERM)
+            self.wait_for_queue(1)
+            _, err = breaking.communicate("yes\n", timeout=PATIENCE_S)
+        self.assertEqual(breaking.returncode, 1, err)
+        self.assertIn("it holds the lock", err)
+        self.assertIn("nothing was done", err)
+        self.assertIsNone(waiter.poll())
 
     def test_what_is_not_there(self):
         node = "_c_00000000-0000-0000-0000-000000000000-lock-0000000007"
