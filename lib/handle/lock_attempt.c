@@ -14,7 +14,7 @@
 #include "session/guarded_write.h"
 
 static bool has_several(const zkl_lock *lock) {
-    return lock->count > 1;
+    return lock->attempt.several != NULL;
 }
 
 static int64_t now(const zkl_lock *lock) {

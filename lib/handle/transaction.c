@@ -166,7 +166,7 @@ static int make_transaction(zkl_lock *lock, zkl_transaction **result) {
     transaction->token = lock->grant.token;
     transaction->local_number = zkl_lock_local_number(lock);
     transaction->count = transaction->guards = lock->count;
-    transaction->bytes = (lock->count - 1) * GUARD_BYTES;
+    transaction->bytes = ((size_t)lock->count - 1) * GUARD_BYTES;
     for (size_t i = 0; i < lock->count; i++) {
         transaction->operations[i] = (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK,
                                                             .path = transaction->nodes[i],

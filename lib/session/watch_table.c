@@ -176,13 +176,14 @@ static zkl_outcome ask(zkl_watch *watch) {
 static zkl_watch *make_watch(zkl_watch_table *table, const char *path, zkl_watch_kind kind,
                              unsigned hash) {
     size_t list = kind == ZKL_WATCH_CHILDREN ? sizeof(zkl_list_waiter) : 0;
-    zkl_watch *watch = calloc(1, sizeof(*watch) + list + strlen(path) + 1);
+    size_t size = strlen(path) + 1;
+    zkl_watch *watch = calloc(1, sizeof(*watch) + list + size);
     if (watch != NULL) {
         watch->table = table;
         watch->kind = kind;
         table->last_id += ZKL_WATCH_BUCKETS;
         watch->id = table->last_id + hash % ZKL_WATCH_BUCKETS;
-        memcpy(path_of(watch), path, strlen(path));
+        memcpy(path_of(watch), path, size);
         LL_PREPEND(*bucket_of(table, hash), watch);
         table->count++;
     }
