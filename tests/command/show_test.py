@@ -250,8 +250,9 @@ class Secures(CommandTest):
     def test_what_is_open_while_locks_are_in_use(self):
         self.make_open()
         holder = self.start("run", *self.closed, self.resource, "sleep", "3")
+        wait_until(lambda: f" 1  {self.resource}\n" in self.run_it(0, "ls", *self.closed)[0], "it holds")
         waiter = self.start("run", *self.closed, self.resource, "true")
-        wait_until(lambda: self.run_it(0, "ls", *self.closed)[0].count(f" 2  {self.resource}\n") == 1, "two of them")
+        wait_until(lambda: f" 2  {self.resource}\n" in self.run_it(0, "ls", *self.closed)[0], "two of them")
         out, _ = self.run_it(0, "secure", "--yes", *self.ours)
         self.assertEqual(out.count("\nclosed "), 6)
         self.end(holder, 0)
