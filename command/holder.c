@@ -25,6 +25,7 @@ enum {
     DESCRIBE_MS = 1000,
     RELEASE_MS = 5000,
     GROUP_GONE_MS = 5000,
+    CLOCKS_DIFFER_MS = 60000, /* from server to server, as they lead */
     LEASE_TICKS_MIN =
         5, /* with fewer there may be no time between a lease's end and its extension */
     GRACE_MAX_MS = 5000, /* unless another is asked for */
@@ -458,6 +459,11 @@ static int look_at_mark(holder *self, bool *is_due) {
     int status = mark_look(&self->mark, self->client, self->job, &self->grant, is_due);
     if (status != ZKL_OK) {
         say_status(self->job->resources[0], status);
+    } else if (!*is_due && self->job->until_changed == NULL &&
+               self->mark.last_ms - self->mark.asked_ms > CLOCKS_DIFFER_MS) {
+        say("%s: not due before a time that was marked when the servers' clock was ahead; delete "
+            "%s",
+            self->job->resources[0], self->mark.path);
     } else if (!*is_due && has_audience(self)) {
         say("%s: done already", self->job->resources[0]);
     }

@@ -48,7 +48,7 @@ static bool is_same_text(const char *data, const char *text) {
 static bool is_due(const mark *self, const job *what, const char *data) {
     return what->until_changed != NULL
                ? !is_same_text(data, what->until_changed)
-               : period_of(what, number_in(data, "asked_ms=")) < period_of(what, self->asked_ms);
+               : period_of(what, self->last_ms) < period_of(what, self->asked_ms);
 }
 
 /* Below the chroot: the grant's path has it in front. */
@@ -81,6 +81,7 @@ int mark_look(mark *self, zkl_client *client, const job *what, const zkl_grant *
     find_path(self, client, what->resources[0], "done");
     status = zkl_node_read(client, self->path, READ_MS, &last);
     self->exists = status == ZKL_OK;
+    self->last_ms = self->exists ? number_in(last->data, "asked_ms=") : 0;
     *due = !self->exists || is_due(self, what, last->data);
     zkl_node_free(last);
     return status == ZKL_NO_NODE ? ZKL_OK : status;

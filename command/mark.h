@@ -23,6 +23,7 @@ typedef struct mark {
     char path[ZKL_TRANSACTION_PATH_MAX + 1];
     bool exists;
     int64_t asked_ms; /* of this run */
+    int64_t last_ms;  /* of the last success; 0: there is none */
     int64_t token;
 } mark;
 

@@ -6,7 +6,7 @@ import signal
 import time
 import unittest
 
-from command import PATIENCE_S, QUICK, CommandTest, wait_until
+from command import PATIENCE_S, QUICK, CommandTest, set_data, wait_until
 
 JOB = "echo run >>runs"
 LONG = "100d"  # a period that does not end while a test runs, but for once in a hundred days
@@ -40,6 +40,13 @@ class Once(CommandTest):
         for text, runs in ("a", 1), ("a", 1), ("b", 2), ("a", 3), ("a b=c", 4), ("a b=c", 4):
             self.once(0, "--until-changed", text)
             self.assertEqual(self.runs(), runs, text)
+
+    def test_a_mark_of_a_clock_that_was_ahead_is_told(self):
+        self.once(0, "--period", LONG)
+        set_data(f"/locks/{self.resource}/done", b"asked_ms=99999999999999\ntoken=1\n")
+        _, err = self.once(0, "--period", LONG)
+        self.assertIn(f"delete /locks/{self.resource}/done", err)
+        self.assertEqual(self.runs(), 1)
 
     def test_wrong_use(self):
         for options in ("--period", "0"), ("--period", "1d", "--until-changed", "x"), ("--shared",):
