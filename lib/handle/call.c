@@ -114,7 +114,7 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
 }
 
 int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant) {
-    zkl_grant granted;
+    zkl_grant granted = ZKL_GRANT_INIT;
     ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant, sizeof(*grant)));
     call->granted = grant != NULL ? &granted : NULL;
     int status = zkl_call_wait(call, true);

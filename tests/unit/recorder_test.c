@@ -422,6 +422,7 @@ static void fill(zkl_request *request, unit_random *random) {
         unsigned number = unit_random_below(random, 1U << 31U);
         int64_t large = -(int64_t)number * 4294967311;
         bool flag = number % 2 == 0;
+        const char *text = "a companion";
         unsigned choice = names != NULL ? number % (unsigned)names->count : number;
         switch (field->type) {
         case ZKL_RECORD_FLAG:
@@ -435,7 +436,7 @@ static void fill(zkl_request *request, unit_random *random) {
             snprintf(value, field->size, "%s %u", field->name, number);
             break;
         case ZKL_RECORD_STRING:
-            memcpy(value, &(const char *){ "a companion" }, sizeof(const char *));
+            memcpy(value, &text, sizeof(text));
             break;
         default:
             memcpy(value, &choice, sizeof(choice));
