@@ -76,6 +76,19 @@ TEST(list_of_another_after_an_event_does_not_stand_for_the_one_that_arms) {
     leave_last(desk, &desk->b);
 }
 
+TEST(watch_on_a_node_and_watch_on_its_children_are_two) {
+    watch_desk *desk = watch_desk_open();
+    arm(desk, &desk->a);
+    watch_desk_add(desk, &desk->b, "/r");
+    FAKE_HEARD(&desk->fake, "watch /r");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "armed b OK");
+    watch_desk_leave(desk, &desk->b);
+    FAKE_HEARD(&desk->fake, "unwatch /r");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    leave_last(desk, &desk->a);
+}
+
 TEST(who_comes_while_a_list_is_under_way_gets_one_that_is_later) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add_children(desk, &desk->a, "/r");
