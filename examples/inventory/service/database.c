@@ -1,0 +1,59 @@
+#include "database.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const database_kind *kind_of(const char *where) {
+    bool is_url = strncmp(where, "postgresql://", strlen("postgresql://")) == 0 ||
+                  strncmp(where, "postgres://", strlen("postgres://")) == 0;
+    return is_url ? &database_postgresql : &database_sqlite;
+}
+
+database_status database_open(const char *where, database **opened) {
+    const database_kind *kind = kind_of(where);
+    database_status status = DATABASE_ERROR;
+    *opened = kind->open(where, &status);
+    if (*opened != NULL) {
+        (*opened)->kind = kind;
+    }
+    return *opened != NULL ? status : DATABASE_ERROR;
+}
+
+void database_close(database *self) {
+    if (self != NULL) {
+        self->kind->close(self);
+    }
+}
+
+const char *database_error(const database *self) {
+    return self != NULL ? self->kind->error(self) : "out of memory";
+}
+
+database_status database_run(database *self, const database_call *call, int64_t *changed) {
+    int64_t ignored = 0;
+    return self->kind->run(self, call, changed != NULL ? changed : &ignored);
+}
+
+database_status database_execute(database *self, const char *sql) {
+    return self->kind->execute(self, sql);
+}
+
+database_status database_begin(database *self) {
+    return self->kind->execute(self, self->kind->begin);
+}
+
+database_status database_commit(database *self) {
+    return self->kind->execute(self, "COMMIT");
+}
+
+void database_roll_back(database *self) {
+    (void)self->kind->execute(self, "ROLLBACK");
+}
+
+const char *database_row_text(const database_row *row, int column) {
+    return row->of->kind->row_text(row, column);
+}
+
+int64_t database_row_number(const database_row *row, int column) {
+    return strtoll(database_row_text(row, column), NULL, 10);
+}

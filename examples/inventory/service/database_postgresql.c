@@ -1,0 +1,155 @@
+#include <inttypes.h>
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "database.h"
+
+enum { VALUES_MAX = 16, NUMBER_SIZE = 24, NAME_SIZE = 32 };
+
+typedef struct prepared {
+    const char *sql;
+    char name[NAME_SIZE];
+    UT_hash_handle hh;
+} prepared;
+
+typedef struct postgresql_database {
+    database base; /* first */
+    PGconn *handle;
+    prepared *all;
+    PGresult *current; /* whose rows are being told */
+} postgresql_database;
+
+static postgresql_database *of(database *self) {
+    return (postgresql_database *)self;
+}
+
+static void ignore_notice(void *arg, const char *message) {
+    (void)arg;
+    (void)message; /* "relation already exists, skipping" */
+}
+
+static database *open_url(const char *where, database_status *status) {
+    postgresql_database *self = calloc(1, sizeof(*self));
+    if (self == NULL) {
+        return NULL;
+    }
+    self->handle = PQconnectdb(where);
+    (void)PQsetNoticeProcessor(self->handle, ignore_notice, NULL);
+    *status = PQstatus(self->handle) == CONNECTION_OK ? DATABASE_OK : DATABASE_ERROR;
+    return &self->base;
+}
+
+static void forget_prepared(postgresql_database *self) {
+    prepared *one = NULL;
+    prepared *next = NULL;
+    HASH_ITER(hh, self->all, one, next) {
+        HASH_DEL(self->all, one);
+        free(one);
+    }
+}
+
+static void close_connection(database *base) {
+    postgresql_database *self = of(base);
+    forget_prepared(self);
+    PQfinish(self->handle);
+    free(self);
+}
+
+static const char *error(const database *base) {
+    return PQerrorMessage(((const postgresql_database *)base)->handle);
+}
+
+/* Outside a transaction a connection that was lost is made again. */
+static void reconnect(postgresql_database *self) {
+    if (PQstatus(self->handle) != CONNECTION_OK) {
+        PQreset(self->handle);
+        forget_prepared(self); /* they are those of the connection */
+    }
+}
+
+static database_status status_of(const PGresult *result) {
+    ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
+        return DATABASE_OK;
+    }
+    const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    return code != NULL && strcmp(code, "23505") == 0 ? DATABASE_EXISTS : DATABASE_ERROR;
+}
+
+static const char *prepare(postgresql_database *self, const char *sql) {
+    prepared *found = NULL;
+    HASH_FIND_PTR(self->all, &sql, found);
+    if (found != NULL) {
+        return found->name;
+    }
+    found = calloc(1, sizeof(*found));
+    if (found == NULL) {
+        return NULL;
+    }
+    found->sql = sql;
+    (void)snprintf(found->name, sizeof(found->name), "s%u", HASH_COUNT(self->all));
+    PGresult *result = PQprepare(self->handle, found->name, sql, 0, NULL);
+    bool is_prepared = status_of(result) == DATABASE_OK;
+    PQclear(result);
+    if (!is_prepared) {
+        free(found);
+        return NULL;
+    }
+    HASH_ADD_PTR(self->all, sql, found);
+    return found->name;
+}
+
+static database_status run(database *base, const database_call *call, int64_t *changed) {
+    postgresql_database *self = of(base);
+    char numbers[VALUES_MAX][NUMBER_SIZE];
+    const char *values[VALUES_MAX];
+    *changed = 0;
+    if (PQtransactionStatus(self->handle) == PQTRANS_UNKNOWN) {
+        reconnect(self);
+    }
+    const char *name = call->count <= VALUES_MAX ? prepare(self, call->sql) : NULL;
+    if (name == NULL) {
+        return DATABASE_ERROR;
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        (void)snprintf(numbers[i], NUMBER_SIZE, "%" PRId64, call->values[i].number);
+        values[i] = call->values[i].text != NULL ? call->values[i].text : numbers[i];
+    }
+    self->current = PQexecPrepared(self->handle, name, (int)call->count, values, NULL, NULL, 0);
+    database_status status = status_of(self->current);
+    database_row row = { .of = base };
+    for (; status == DATABASE_OK && row.number < PQntuples(self->current); row.number++) {
+        if (call->row != NULL) {
+            call->row(call->arg, &row);
+        }
+    }
+    *changed = strtoll(PQcmdTuples(self->current), NULL, 10);
+    PQclear(self->current);
+    return status;
+}
+
+static database_status execute(database *base, const char *sql) {
+    postgresql_database *self = of(base);
+    if (strcmp(sql, base->kind->begin) == 0) {
+        reconnect(self);
+    }
+    PGresult *result = PQexec(self->handle, sql);
+    database_status status = status_of(result);
+    PQclear(result);
+    return status;
+}
+
+static const char *row_text(const database_row *row, int column) {
+    return PQgetvalue(((const postgresql_database *)row->of)->current, row->number, column);
+}
+
+const database_kind database_postgresql = { .open = open_url,
+                                            .close = close_connection,
+                                            .error = error,
+                                            .run = run,
+                                            .execute = execute,
+                                            .row_text = row_text,
+                                            .begin = "BEGIN" };
