@@ -1,0 +1,14 @@
+/* The log: one JSON object in each line of the standard output, written at once. Orders are
+ * followed by "order", and their places in queues by "node". */
+#pragma once
+
+#include <stdint.h>
+
+/** Of all lines. */
+void journal_begin(const char *instance);
+
+/** event, then names and texts, then NULL. */
+void journal(const char *event, ...) __attribute__((sentinel));
+
+/** A number as the text of a value. Static for each of four calls of a thread. */
+const char *journal_number(int64_t number);

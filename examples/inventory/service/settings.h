@@ -1,0 +1,33 @@
+/* What the service is told: by variables of the environment (INVENTORY_PORT), else by a file of
+ * JSON
+ * ({"port": 8080}) that INVENTORY_CONFIG or the command line names. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* X(NAME, "default, or NULL: must be given", lowest, highest; 0, 0: a text) */
+#define SETTING_LIST(X)                                                                            \
+    X(hosts, "127.0.0.1:2181", 0, 0)   /* of the ZooKeeper ensemble */                             \
+    X(database, "inventory.db", 0, 0)  /* a file, or postgresql://... */                           \
+    X(instance, "inventory", 0, 0)     /* who this is, among several */                            \
+    X(address, "127.0.0.1", 0, 0)      /* to listen at */                                          \
+    X(port, "8080", 0, 65535)          /* 0: any that is free */                                   \
+    X(workers, "4", 1, 64)             /* threads that read and write the database */              \
+    X(waiting, "5000", 1, 100000)      /* orders at a time; further ones are turned away */        \
+    X(patience_ms, "10000", 1, 600000) /* for the locks of an order */                             \
+    X(session_timeout_ms, "10000", 100, 600000)                                                    \
+    X(demonstration, "0", 0, 1) /* 1: orders may ask for no lock, or for a pause */
+
+typedef struct settings {
+#define SETTING_FIELD(name, initial, low, high) const char *name;
+    SETTING_LIST(SETTING_FIELD)
+#undef SETTING_FIELD
+} settings;
+
+/** `file`: NULL, or the path that the command line names. False: it has said on stderr what is
+ * wrong. The texts live as long as the program. */
+bool settings_read(settings *self, const char *file);
+
+/** Of a setting that is a number. */
+int32_t settings_number(const char *value);
