@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <jansson.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

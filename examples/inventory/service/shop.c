@@ -1,0 +1,428 @@
+#include "shop.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "journal.h"
+
+enum { PATH_SIZE = ZKL_ROOT_MAX + SKU_MAX + 32 };
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- The ensemble ---------------------------------------------------------------------------- */
+
+const char *shop_health(const shop *self) {
+    zkl_client_information now = ZKL_CLIENT_INFORMATION_INIT;
+    if (self->client == NULL || zkl_client_info(self->client, &now) != ZKL_OK) {
+        return "lost";
+    }
+    return now.connected ? "ok" : now.session_id != 0 ? "suspect" : "lost";
+}
+
+static outcome outcome_of(int status) {
+    bool is_over_time = status == ZKL_TIMEOUT || status == ZKL_QUEUE_FULL;
+    bool is_away = status == ZKL_DISCONNECTED || status == ZKL_CLOSED || status == ZKL_CANCELLED ||
+                   status == ZKL_SESSION_EXPIRED;
+    return is_over_time ? OUTCOME_BUSY : is_away ? OUTCOME_UNAVAILABLE : OUTCOME_FAILED;
+}
+
+/* The names are those of striped_lock.h: zklock's own tools show them. */
+static void write_path(char path[PATH_SIZE], const shop *self, const char *sku, int segment) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    (void)zkl_client_info(self->client, &information);
+    (void)snprintf(path, PATH_SIZE, "%s/%s/stripe-%04d", information.lock_root, sku, segment);
+}
+
+/* ---- An order: its end ----------------------------------------------------------------------- */
+
+static void finish(order *self, outcome what) {
+    zkl_lock_close(self->lock); /* releases */
+    self->lock = NULL;
+    self->outcome = what;
+    self->done(self);
+}
+
+static void fail(order *self, const char *what, database *connection) {
+    journal("failed", "order", self->record.key, "what", what, "why", database_error(connection),
+            NULL);
+    finish(self, OUTCOME_FAILED);
+}
+
+/* ---- 1. From which segments ------------------------------------------------------------------ */
+
+/* The first of a product that seems to have enough, from one on that depends on the order, so that
+ * buyers spread; of a restock all. False: none has. */
+static bool choose_one(order *self, size_t line, const int64_t left[SEGMENTS_MAX], int segments) {
+    const order_line *wanted = &self->lines[line];
+    unsigned begin = 0;
+    for (const char *letter = self->record.key; *letter != '\0'; letter++) {
+        begin = begin * 31 + (unsigned char)*letter;
+    }
+    for (int i = 0; i < segments; i++) {
+        int segment = (int)((begin + (unsigned)i) % (unsigned)segments);
+        if (left[segment] >= wanted->units) {
+            self->parts[self->part_count++] =
+                (part){ .line = line, .sku = wanted->sku, .segment = segment };
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool choose_all(order *self, size_t line, int segments) {
+    for (int i = 0; i < segments && self->part_count < PARTS_MAX; i++) {
+        self->parts[self->part_count++] =
+            (part){ .line = line, .sku = self->lines[line].sku, .segment = i };
+    }
+    return self->part_count <= PARTS_MAX;
+}
+
+static int count_segments(const int64_t left[SEGMENTS_MAX]) {
+    int count = 0;
+    while (count < SEGMENTS_MAX && left[count] >= 0) {
+        count++;
+    }
+    return count;
+}
+
+/* What is left may have changed when the lock is granted: it is a hint, and is read again then. */
+static store_status choose(order *self, database *connection) {
+    store_status status = STORE_OK;
+    self->part_count = 0;
+    for (size_t i = 0; i < self->line_count && status == STORE_OK; i++) {
+        int64_t left[SEGMENTS_MAX];
+        status = store_look_at_segments(connection, self->lines[i].sku, left);
+        int segments = count_segments(left);
+        if (status == STORE_OK && segments == 0) {
+            (void)snprintf(self->about, sizeof(self->about), "%s", self->lines[i].sku);
+            return STORE_NOT_FOUND;
+        }
+        bool one =
+            !self->takes_all && self->lines[i].units > 0 && choose_one(self, i, left, segments);
+        if (!one && !choose_all(self, i, segments)) {
+            return STORE_ERROR;
+        }
+    }
+    return status;
+}
+
+/* ---- 2. The locks ---------------------------------------------------------------------------- */
+
+static void on_granted(void *arg, int status, const zkl_grant *grant);
+
+static int ask(order *self) {
+    char paths[PARTS_MAX][PATH_SIZE];
+    zkl_lock_member members[PARTS_MAX];
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.owner = self->record.key;
+    options.resource_class = "order";
+    for (size_t i = 0; i < self->part_count; i++) {
+        write_path(paths[i], self->shop, self->parts[i].sku, self->parts[i].segment);
+        members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
+        members[i].resource = paths[i];
+        members[i].mode = ZKL_WRITE;
+    }
+    int status =
+        zkl_lock_open_set(self->shop->client, members, self->part_count, &options, &self->lock);
+    int64_t left_ms = self->shop->patience_ms - (now_ms() - self->asked_ms);
+    return status == ZKL_OK
+               ? zkl_lock_acquire_async(self->lock, ZKL_AS_OPENED, left_ms > 1 ? left_ms : 1, NULL,
+                                        on_granted, self)
+               : status;
+}
+
+static void ask_or_finish(order *self) {
+    zkl_lock_close(self->lock);
+    self->lock = NULL;
+    int status = ask(self);
+    if (status != ZKL_OK) {
+        journal("not_asked", "order", self->record.key, "why", zkl_error_message(), NULL);
+        finish(self, outcome_of(status));
+    }
+}
+
+static void sell(job *work, database *connection);
+
+/* On the client's thread: anything slow is a worker's. */
+static void on_granted(void *arg, int status, const zkl_grant *grant) {
+    order *self = arg;
+    if (status != ZKL_OK) {
+        journal("not_granted", "order", self->record.key, "why", zkl_error_message(), NULL);
+        finish(self, outcome_of(status));
+        return;
+    }
+    self->record.token = grant->token;
+    journal("granted", "order", self->record.key, "token", journal_number(grant->token), "node",
+            grant->node, "waited_ms", journal_number(grant->waited_ms), NULL);
+    self->work.run = sell;
+    workers_add(self->shop->workers, &self->work);
+}
+
+/* ---- 3. Selling ------------------------------------------------------------------------------ */
+
+/* A pause of the whole process, as a machine that swaps or a virtual machine that moves has it. */
+static void stop_process(int64_t ms) {
+    pid_t process = getpid();
+    pid_t waker = fork();
+    if (waker == 0) { /* only what is safe after a fork of many threads */
+        const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+        (void)nanosleep(&pause, NULL);
+        (void)kill(process, SIGCONT);
+        _exit(0);
+    }
+    if (waker > 0) {
+        (void)kill(process, SIGSTOP);
+    }
+}
+
+static int64_t left_of(const order *self, size_t line) {
+    int64_t left = 0;
+    for (size_t i = 0; i < self->part_count; i++) {
+        left += self->parts[i].line == line ? self->parts[i].quantity : 0;
+    }
+    return left;
+}
+
+static void take_from(part *one, int64_t *units) {
+    one->takes = *units < one->quantity ? *units : one->quantity;
+    *units -= one->takes;
+}
+
+/* Where each line takes its units from; a restock gives its own to the emptiest segments. False:
+ * too little is left. */
+static bool decide(order *self) {
+    for (size_t line = 0; line < self->line_count; line++) {
+        int64_t units = self->lines[line].units;
+        if (units > 0 && left_of(self, line) < units) {
+            (void)snprintf(self->about, sizeof(self->about), "%s", self->lines[line].sku);
+            return false;
+        }
+        for (size_t i = 0; i < self->part_count && units > 0; i++) {
+            if (self->parts[i].line == line) {
+                take_from(&self->parts[i], &units);
+            }
+        }
+        int64_t parts = (int64_t)self->part_count; /* of a restock: all are its */
+        for (int64_t i = 0; units < 0 && i < parts; i++) {
+            self->parts[i].takes = units / parts - (i < -units % parts ? 1 : 0);
+        }
+    }
+    return true;
+}
+
+static void begin_again(order *self, database *connection) {
+    if (choose(self, connection) != STORE_OK) {
+        fail(self, "choose segments", connection);
+        return;
+    }
+    ask_or_finish(self);
+}
+
+/* 4. The store has seen a later holder. */
+static void on_fenced_off(order *self, database *connection) {
+    self->fenced_off++;
+    self->refused_token = self->record.token;
+    (void)store_find_fence(connection, self->parts[0].sku, &self->refused_by);
+    (void)store_note_refusal(connection, self->parts[0].sku, &self->record, self->refused_by);
+    journal("fenced_off", "order", self->record.key, "token", journal_number(self->record.token),
+            "fence", journal_number(self->refused_by), NULL);
+    begin_again(self, connection);
+}
+
+/* 5. Others of the product may have some. */
+static void on_too_little(order *self, database *connection) {
+    if (self->takes_all || self->without_lock) {
+        finish(self, OUTCOME_SOLD_OUT);
+        return;
+    }
+    self->takes_all = true;
+    begin_again(self, connection);
+}
+
+/* Somebody has placed an order with this key meanwhile: perhaps we ourselves, whose reply was lost.
+ */
+static void on_known(order *self, const order_record *known) {
+    bool is_same = strcmp(known->content, self->record.content) == 0 &&
+                   strcmp(known->buyer, self->record.buyer) == 0;
+    self->record.token = known->token;
+    finish(self, is_same ? OUTCOME_REPEATED : OUTCOME_OTHER);
+}
+
+static void on_written(order *self, database *connection, store_status status) {
+    order_record known;
+    switch (status) {
+    case STORE_OK:
+        journal("written", "order", self->record.key, "token", journal_number(self->record.token),
+                NULL);
+        finish(self, OUTCOME_PLACED);
+        break;
+    case STORE_FENCED_OFF:
+        on_fenced_off(self, connection);
+        break;
+    case STORE_EXISTS:
+        if (store_find_order(connection, self->record.key, &known) == STORE_OK) {
+            on_known(self, &known);
+            break;
+        }
+        /* fall through */
+    default:
+        fail(self, "write", connection);
+        break;
+    }
+}
+
+static void sell(job *work, database *connection) {
+    order *self = (order *)work;
+    store_status status =
+        store_claim(connection, self->record.token, self->parts, self->part_count);
+    if (status == STORE_OK && self->pause_ms > 0) {
+        int64_t pause_ms = self->pause_ms;
+        self->pause_ms = 0;
+        journal("stopped", "order", self->record.key, "token", journal_number(self->record.token),
+                NULL);
+        stop_process(pause_ms);
+        journal("awake", "order", self->record.key, NULL);
+    }
+    if (status != STORE_OK) {
+        on_written(self, connection, status);
+    } else if (!decide(self)) {
+        on_too_little(self, connection);
+    } else {
+        on_written(
+            self, connection,
+            store_write(connection, &self->record, self->lines, self->parts, self->part_count));
+    }
+}
+
+/* Reads, decides and writes as the others do, with nothing that keeps others out. */
+static void sell_without_lock(order *self, database *connection) {
+    self->record.token = 0;
+    store_status status = store_read(connection, self->parts, self->part_count);
+    (void)usleep((useconds_t)(self->shop->overlap_ms * 1000));
+    if (status != STORE_OK) {
+        fail(self, "read", connection);
+    } else if (!decide(self)) {
+        finish(self, OUTCOME_SOLD_OUT);
+    } else {
+        on_written(self, connection,
+                   store_write_unguarded(connection, &self->record, self->lines, self->parts,
+                                         self->part_count));
+    }
+}
+
+static void prepare(job *work, database *connection) {
+    order *self = (order *)work;
+    order_record known;
+    store_status status = store_find_order(connection, self->record.key, &known);
+    if (status == STORE_OK) {
+        on_known(self, &known);
+        return;
+    }
+    status = status == STORE_NOT_FOUND ? choose(self, connection) : status;
+    if (status == STORE_NOT_FOUND) {
+        finish(self, OUTCOME_NO_PRODUCT);
+    } else if (status != STORE_OK) {
+        fail(self, "prepare", connection);
+    } else if (self->without_lock) {
+        sell_without_lock(self, connection);
+    } else {
+        journal("asked", "order", self->record.key, NULL);
+        ask_or_finish(self);
+    }
+}
+
+void shop_serve(shop *self, order *one) {
+    one->shop = self;
+    one->asked_ms = now_ms();
+    (void)snprintf(one->record.instance, sizeof(one->record.instance), "%s", self->instance);
+    one->work.run = prepare;
+    workers_add(self->workers, &one->work);
+}
+
+/* ---- Reading a product ----------------------------------------------------------------------- */
+
+static void finish_inquiry(inquiry *self, outcome what) {
+    zkl_lock_close(self->lock);
+    self->lock = NULL;
+    self->outcome = what;
+    self->done(self);
+}
+
+static void ask_to_read(inquiry *self);
+
+/* A reader does not raise the fence; it only makes sure, after its last read, that no later writer
+ * has claimed anything in between. */
+static void read_product(job *work, database *connection) {
+    inquiry *self = (inquiry *)work;
+    int64_t fence = 0;
+    store_status status = store_find_product(connection, self->found.sku, &self->found);
+    status = status == STORE_OK ? store_find_fence(connection, self->found.sku, &fence) : status;
+    if (status == STORE_OK && fence > self->token) {
+        ask_to_read(self); /* the lock had passed on */
+    } else {
+        finish_inquiry(self, status == STORE_OK          ? OUTCOME_PLACED
+                             : status == STORE_NOT_FOUND ? OUTCOME_NO_PRODUCT
+                                                         : OUTCOME_FAILED);
+    }
+}
+
+static void on_may_read(void *arg, int status, const zkl_grant *grant) {
+    inquiry *self = arg;
+    if (status != ZKL_OK) {
+        finish_inquiry(self, outcome_of(status));
+        return;
+    }
+    self->token = grant->token;
+    self->work.run = read_product;
+    workers_add(self->shop->workers, &self->work);
+}
+
+static void ask_to_read(inquiry *self) {
+    char paths[SEGMENTS_MAX][PATH_SIZE];
+    zkl_lock_member members[SEGMENTS_MAX];
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.resource_class = "inquiry";
+    for (int i = 0; i < self->found.segments; i++) {
+        write_path(paths[i], self->shop, self->found.sku, i);
+        members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
+        members[i].resource = paths[i];
+        members[i].mode = ZKL_READ;
+    }
+    zkl_lock_close(self->lock);
+    self->lock = NULL;
+    int64_t left_ms = self->shop->patience_ms - (now_ms() - self->asked_ms);
+    int status = zkl_lock_open_set(self->shop->client, members, (size_t)self->found.segments,
+                                   &options, &self->lock);
+    if (status == ZKL_OK) {
+        status = zkl_lock_acquire_async(self->lock, ZKL_AS_OPENED, left_ms > 1 ? left_ms : 1, NULL,
+                                        on_may_read, self);
+    }
+    if (status != ZKL_OK) {
+        finish_inquiry(self, outcome_of(status));
+    }
+}
+
+static void prepare_inquiry(job *work, database *connection) {
+    inquiry *self = (inquiry *)work;
+    store_status status = store_find_product(connection, self->found.sku, &self->found);
+    if (status == STORE_OK) {
+        ask_to_read(self);
+    } else {
+        finish_inquiry(self, status == STORE_NOT_FOUND ? OUTCOME_NO_PRODUCT : OUTCOME_FAILED);
+    }
+}
+
+void shop_inquire(shop *self, inquiry *one) {
+    one->shop = self;
+    one->asked_ms = now_ms();
+    one->work.run = prepare_inquiry;
+    workers_add(self->workers, &one->work);
+}

@@ -1,0 +1,86 @@
+/*
+ * How an order is served, and where zklock comes in:
+ *
+ *   1. prepared by a worker: is it known by its key? From which segments is it to take?
+ *   2. it asks for the locks of these segments, all or none, and waits without a thread;
+ *   3. granted, a worker claims the segments with the token, reads, decides, writes, and releases;
+ *   4. fenced off, as the lock had passed on: nothing was written, and it begins again with 2;
+ *   5. too little in its segments: it begins again with all segments of its products.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <zklock/zklock.h>
+
+#include "store.h"
+#include "workers.h"
+
+typedef enum outcome {
+    OUTCOME_PLACED,
+    OUTCOME_REPEATED, /* it was placed before, by the same key */
+    OUTCOME_OTHER,    /* the key was used for another order */
+    OUTCOME_NO_PRODUCT,
+    OUTCOME_SOLD_OUT,
+    OUTCOME_BUSY,        /* not granted in time */
+    OUTCOME_UNAVAILABLE, /* no connection to the ensemble, or the shop closes */
+    OUTCOME_FAILED       /* see the log */
+} outcome;
+
+typedef struct order order;
+
+/** What is asked, and what became of it. */
+struct order {
+    job work; /* first */
+    order_record record;
+    order_line lines[LINES_MAX]; /* a restock has one, of units below 0 */
+    size_t line_count;
+    bool without_lock;
+    int64_t pause_ms; /* the whole process is stopped for this long after its read; 0: it is not */
+
+    outcome outcome;
+    char about[SKU_MAX + 1];   /* the product that is not there, or of which too little is left */
+    int fenced_off;            /* times */
+    int64_t refused_token;     /* of the last such write, */
+    int64_t refused_by;        /* and the fence that it met */
+    void (*done)(order *self); /* called once, in any thread; the order is its to free */
+    void *arg;
+
+    /* The shop's: */
+    struct shop *shop;
+    zkl_lock *lock;
+    bool takes_all; /* segments of its products */
+    part parts[PARTS_MAX];
+    size_t part_count;
+    int64_t asked_ms;
+};
+
+typedef struct shop {
+    zkl_client *client;
+    workers *workers;
+    const char *instance;
+    int64_t patience_ms;
+    int64_t overlap_ms; /* between read and write of an order without a lock */
+} shop;
+
+/** Takes the order over. */
+void shop_serve(shop *self, order *one);
+
+/** "ok", "suspect" (no connection to the ensemble: locks may be lost) or "lost" (the session has
+ *  ended, and no other is there yet). Static. */
+const char *shop_health(const shop *self);
+
+/** What is left and what was sold of a product, read under a read lock of all its segments; a job
+ * as orders are. */
+typedef struct inquiry {
+    job work; /* first */
+    product found;
+    outcome outcome; /* PLACED: found */
+    int64_t token;
+    void (*done)(struct inquiry *self);
+    void *arg;
+    struct shop *shop;
+    zkl_lock *lock;
+    int64_t asked_ms;
+} inquiry;
+
+void shop_inquire(shop *self, inquiry *one);
