@@ -1,0 +1,273 @@
+#include "http.h"
+
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "journal.h"
+
+enum { CONNECTIONS_MAX = 20000, IDLE_TIMEOUT_S = 60, STREAM_BLOCK = 65536 };
+
+struct exchange {
+    struct http *all;
+    struct MHD_Connection *connection;
+    char *body;
+    size_t size;
+    bool is_too_long;
+    bool is_handled;
+    /* Guarded by the mutex: */
+    bool is_suspended;
+    struct MHD_Response *response; /* NULL: not answered yet */
+    unsigned status;
+    bool is_stream;
+    char *pending; /* of a stream: what is to be sent, from `sent` on */
+    size_t length, sent;
+    exchange *prev, *next; /* streams */
+};
+
+struct http {
+    struct MHD_Daemon *daemon;
+    http_handler *handler;
+    void *arg;
+    pthread_mutex_t mutex;
+    exchange *streams;
+};
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+/* With the mutex held. */
+static void wake(exchange *self) {
+    if (self->is_suspended) {
+        self->is_suspended = false;
+        MHD_resume_connection(self->connection);
+    }
+}
+
+static void answer_with(exchange *self, unsigned status, struct MHD_Response *response) {
+    pthread_mutex_lock(&self->all->mutex);
+    self->status = status;
+    self->response = response;
+    wake(self);
+    pthread_mutex_unlock(&self->all->mutex);
+}
+
+void exchange_answer(exchange *self, unsigned status, const char *type, char *text,
+                     int retry_after_s) {
+    char seconds[16];
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (retry_after_s > 0) {
+        (void)snprintf(seconds, sizeof(seconds), "%d", retry_after_s);
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+    }
+    answer_with(self, status, response);
+}
+
+/* ---- Streams --------------------------------------------------------------------------------- */
+
+/* Nothing to send: the connection sleeps until there is an event. */
+static ssize_t read_stream(void *arg, uint64_t position, char *room, size_t size) {
+    exchange *self = arg;
+    (void)position;
+    pthread_mutex_lock(&self->all->mutex);
+    size_t left = self->length - self->sent;
+    size_t count = left < size ? left : size;
+    if (count > 0) {
+        memcpy(room, self->pending + self->sent, count);
+        self->sent += count;
+    } else {
+        self->is_suspended = true;
+        MHD_suspend_connection(self->connection);
+    }
+    pthread_mutex_unlock(&self->all->mutex);
+    return (ssize_t)count;
+}
+
+void exchange_stream(exchange *self, http *of) {
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, self, NULL);
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    pthread_mutex_lock(&of->mutex);
+    self->is_stream = true;
+    DL_APPEND(of->streams, self);
+    pthread_mutex_unlock(&of->mutex);
+    answer_with(self, MHD_HTTP_OK, response);
+}
+
+static void give(exchange *self, const char *text, size_t length) {
+    if (self->sent < self->length) {
+        return; /* it has not read the last one */
+    }
+    char *copy = realloc(self->pending, length);
+    if (copy != NULL) {
+        self->pending = memcpy(copy, text, length);
+        self->length = length;
+        self->sent = 0;
+        wake(self);
+    }
+}
+
+void http_tell(http *self, const char *event, const char *data) {
+    char *text = NULL;
+    int length = asprintf(&text, "event: %s\ndata: %s\n\n", event, data);
+    if (length < 0) {
+        return;
+    }
+    exchange *one = NULL;
+    pthread_mutex_lock(&self->mutex);
+    DL_FOREACH(self->streams, one) {
+        give(one, text, (size_t)length);
+    }
+    pthread_mutex_unlock(&self->mutex);
+    free(text);
+}
+
+size_t http_streams(http *self) {
+    size_t count = 0;
+    exchange *one = NULL;
+    pthread_mutex_lock(&self->mutex);
+    DL_COUNT(self->streams, one, count);
+    pthread_mutex_unlock(&self->mutex);
+    return count;
+}
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+static void take_body(exchange *self, const char *bytes, size_t size) {
+    char *longer =
+        self->size + size <= HTTP_BODY_MAX ? realloc(self->body, self->size + size + 1) : NULL;
+    self->is_too_long = self->is_too_long || longer == NULL;
+    if (longer != NULL) {
+        self->body = longer;
+        memcpy(longer + self->size, bytes, size);
+        self->size += size;
+        longer[self->size] = '\0';
+    }
+}
+
+static void handle(http *self, exchange *one, const char *method, const char *path) {
+    http_request request = { .method = method,
+                             .path = path,
+                             .body = one->body != NULL ? one->body : "",
+                             .size = one->size };
+    one->is_handled = true;
+    if (one->is_too_long) {
+        exchange_answer(one, MHD_HTTP_CONTENT_TOO_LARGE, "application/json",
+                        strdup("{\"error\":\"the body is longer than 65536 bytes\"}\n"), 0);
+    } else {
+        self->handler(self->arg, &request, one);
+    }
+}
+
+/* Called for the head, for pieces of the body, at its end, and again when the connection is
+ * resumed. */
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *bytes,
+                                  size_t *size, void **own) {
+    http *self = arg;
+    exchange *one = *own;
+    (void)version;
+    if (one == NULL) {
+        one = *own = calloc(1, sizeof(*one));
+        if (one != NULL) {
+            one->all = self;
+            one->connection = connection;
+        }
+        return one != NULL ? MHD_YES : MHD_NO;
+    }
+    if (*size > 0) {
+        take_body(one, bytes, *size);
+        *size = 0;
+        return MHD_YES;
+    }
+    if (!one->is_handled) {
+        handle(self, one, method, path);
+    }
+    enum MHD_Result result = MHD_YES;
+    pthread_mutex_lock(&self->mutex);
+    if (one->response == NULL) {
+        one->is_suspended = true;
+        MHD_suspend_connection(connection);
+    } else {
+        result = MHD_queue_response(connection, one->status, one->response);
+        MHD_destroy_response(one->response);
+    }
+    pthread_mutex_unlock(&self->mutex);
+    return result;
+}
+
+static void on_end(void *arg, struct MHD_Connection *connection, void **own,
+                   enum MHD_RequestTerminationCode why) {
+    http *self = arg;
+    exchange *one = *own;
+    (void)connection;
+    (void)why;
+    if (one == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&self->mutex);
+    if (one->is_stream) {
+        DL_DELETE(self->streams, one);
+    }
+    pthread_mutex_unlock(&self->mutex);
+    free(one->pending);
+    free(one->body);
+    free(one);
+    *own = NULL;
+}
+
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
+http *http_start(const char *address, uint16_t port, http_handler *handler, void *arg) {
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port) };
+    http *self = calloc(1, sizeof(*self));
+    if (self == NULL || inet_pton(AF_INET, address, &at.sin_addr) != 1) {
+        journal("not_listening", "address", address, "why", "must be an IPv4 address", NULL);
+        free(self);
+        return NULL;
+    }
+    pthread_mutex_init(&self->mutex, NULL);
+    self->handler = handler;
+    self->arg = arg;
+    self->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, self,
+        MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_NOTIFY_COMPLETED, on_end, self,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U, MHD_OPTION_END);
+    if (self->daemon == NULL) {
+        journal("not_listening", "address", address, "why", "the port is taken, or not allowed",
+                NULL);
+        pthread_mutex_destroy(&self->mutex);
+        free(self);
+        return NULL;
+    }
+    return self;
+}
+
+uint16_t http_port(const http *self) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(self->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    return info != NULL ? info->port : 0;
+}
+
+void http_quiesce(http *self) {
+    (void)MHD_quiesce_daemon(self->daemon);
+}
+
+void http_stop(http *self) {
+    exchange *one = NULL;
+    pthread_mutex_lock(&self->mutex);
+    DL_FOREACH(self->streams, one) {
+        wake(one);
+    }
+    pthread_mutex_unlock(&self->mutex);
+    MHD_stop_daemon(self->daemon);
+    pthread_mutex_destroy(&self->mutex);
+    free(self);
+}

@@ -1,0 +1,44 @@
+/*
+ * The HTTP side, by libmicrohttpd: one thread for all connections. An exchange that has to wait
+ * (for a lock, for a worker) is suspended, and takes no thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct http http;
+
+enum { HTTP_BODY_MAX = 65536 };
+
+/** One request, from its end to its answer. */
+typedef struct exchange exchange;
+
+typedef struct http_request {
+    const char *method;
+    const char *path;
+    const char *body; /* with a NUL behind it */
+    size_t size;
+} http_request;
+
+/** Called in the thread of the connections, which it must not hold up: now or later, in any thread,
+ *  exactly one of the exchange_ functions is to be called. */
+typedef void http_handler(void *arg, const http_request *request, exchange *of);
+
+/** NULL: it has logged why. port: 0 for any. */
+http *http_start(const char *address, uint16_t port, http_handler *handler, void *arg);
+uint16_t http_port(const http *self);
+/** No further connections. */
+void http_quiesce(http *self);
+void http_stop(http *self);
+
+/** The text is freed with free(). retry_after_s: 0, or the header Retry-After. */
+void exchange_answer(exchange *self, unsigned status, const char *type, char *text,
+                     int retry_after_s);
+/** The exchange goes on for ever, as server-sent events: what exchange_tell gives. */
+void exchange_stream(exchange *self, http *of);
+/** Gives all streams one event. Slow readers miss events, and are told the next. */
+void http_tell(http *self, const char *event, const char *data);
+/** How many streams there are. */
+size_t http_streams(http *self);
