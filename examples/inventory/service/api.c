@@ -1,0 +1,426 @@
+#include "api.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "journal.h"
+#include "page.h"
+
+enum { ERROR_SIZE = 256, METRICS_SIZE = 64 * 1024, RETRY_AFTER_S = 1 };
+
+static const char json_type[] = "application/json";
+
+static void answer_json(exchange *to, unsigned status, json_t *value) {
+    char *text = json_dumps(value, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(value);
+    exchange_answer(to, status, json_type, text, status == 503 ? RETRY_AFTER_S : 0);
+}
+
+static void answer_error(exchange *to, unsigned status, const char *reason, const char *message) {
+    answer_json(to, status, json_pack("{s:s, s:s}", "reason", reason, "error", message));
+}
+
+/* ---- What is given --------------------------------------------------------------------------- */
+
+/* Names are letters, digits and -_. so that they are names of nodes as well. */
+static bool is_name(const char *text, size_t longest) {
+    size_t length = text != NULL ? strlen(text) : 0;
+    for (size_t i = 0; i < length; i++) {
+        if (!isalnum((unsigned char)text[i]) && strchr("-_.", text[i]) == NULL) {
+            return false;
+        }
+    }
+    return length > 0 && length <= longest && text[0] != '.';
+}
+
+static bool is_text(const char *text, size_t longest) {
+    return text != NULL && text[0] != '\0' && strlen(text) <= longest;
+}
+
+/* NULL: it is right; else the rule. */
+static const char *read_line(const json_t *from, order_line *line) {
+    const char *sku = json_string_value(json_object_get(from, "sku"));
+    const json_t *units = json_object_get(from, "units");
+    if (!is_name(sku, SKU_MAX)) {
+        return "sku: must be 1 to 64 letters, digits, or -_. (not a dot at first)";
+    }
+    if (!json_is_integer(units) || json_integer_value(units) < 1 ||
+        json_integer_value(units) > UNITS_MAX) {
+        return "units: must be a whole number from 1 to 1000000";
+    }
+    (void)snprintf(line->sku, sizeof(line->sku), "%s", sku);
+    line->units = json_integer_value(units);
+    return NULL;
+}
+
+static bool has_line(const order *one, const char *sku) {
+    for (size_t i = 0; i < one->line_count; i++) {
+        if (strcmp(one->lines[i].sku, sku) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *read_lines(const json_t *from, order *one) {
+    const json_t *lines = json_object_get(from, "lines");
+    size_t count = json_array_size(lines);
+    if (lines == NULL) {
+        one->line_count = 1;
+        return read_line(from, &one->lines[0]);
+    }
+    if (count < 1 || count > LINES_MAX) {
+        return "lines: must be an array of 1 to 16 objects with sku and units";
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *rule = read_line(json_array_get(lines, i), &one->lines[i]);
+        if (rule != NULL || has_line(one, one->lines[i].sku)) {
+            return rule != NULL ? rule : "lines: no two may have the same sku";
+        }
+        one->line_count++;
+    }
+    return NULL;
+}
+
+static void write_content(order *one) {
+    char *content = one->record.content;
+    size_t used = 0;
+    for (size_t i = 0; i < one->line_count; i++) {
+        used +=
+            (size_t)snprintf(content + used, sizeof(one->record.content) - used, "%s%s:%lld",
+                             i > 0 ? "," : "", one->lines[i].sku, (long long)one->lines[i].units);
+    }
+}
+
+static const char *read_demonstration(const json_t *from, bool allowed, order *one) {
+    const json_t *lock = json_object_get(from, "lock");
+    const json_t *pause = json_object_get(from, "pause_ms");
+    if ((lock != NULL || pause != NULL) && !allowed) {
+        return "lock, pause_ms: this service is no demonstration";
+    }
+    if ((lock != NULL && !json_is_boolean(lock)) ||
+        (pause != NULL && (!json_is_integer(pause) || json_integer_value(pause) < 0 ||
+                           json_integer_value(pause) > 60000))) {
+        return "lock: must be true or false; pause_ms: must be a number from 0 to 60000";
+    }
+    one->without_lock = json_is_false(lock);
+    one->pause_ms = json_integer_value(pause);
+    return NULL;
+}
+
+static const char *read_order(const json_t *from, bool allows_demonstration, order *one) {
+    const char *key = json_string_value(json_object_get(from, "key"));
+    const char *buyer = json_string_value(json_object_get(from, "buyer"));
+    if (!is_name(key, KEY_MAX)) {
+        return "key: must be 1 to 64 letters, digits, or -_. (not a dot at first), and new for "
+               "each "
+               "order";
+    }
+    if (!is_text(buyer, NAME_MAX_BYTES)) {
+        return "buyer: must be a text of at most 200 bytes";
+    }
+    (void)snprintf(one->record.key, sizeof(one->record.key), "%s", key);
+    (void)snprintf(one->record.buyer, sizeof(one->record.buyer), "%s", buyer);
+    const char *rule = read_lines(from, one);
+    write_content(one);
+    return rule != NULL ? rule : read_demonstration(from, allows_demonstration, one);
+}
+
+/* ---- Orders ---------------------------------------------------------------------------------- */
+
+typedef struct pending {
+    order order; /* first */
+    api *api;
+    exchange *to;
+} pending;
+
+typedef struct answer {
+    unsigned status;
+    const char *reason;
+    const char *message; /* NULL: no error */
+} answer;
+
+static const answer answers[] = {
+    [OUTCOME_PLACED] = { 201, "placed", NULL },
+    [OUTCOME_REPEATED] = { 200, "placed", NULL },
+    [OUTCOME_OTHER] = { 422, "key_used", "this key was used for another order" },
+    [OUTCOME_NO_PRODUCT] = { 404, "no_product", "there is no such product" },
+    [OUTCOME_SOLD_OUT] = { 409, "sold_out", "too little is left" },
+    [OUTCOME_BUSY] = { 503, "busy", "others were served first: try again, with the same key" },
+    [OUTCOME_UNAVAILABLE] = { 503, "unavailable",
+                              "locks cannot be taken at the moment: try again, with the same key" },
+    [OUTCOME_FAILED] = { 500, "failed",
+                         "it is not known what became of it: ask again, with the same key" },
+};
+
+static json_t *value_of(const order *one) {
+    const answer *how = &answers[one->outcome];
+    json_t *value = json_pack("{s:s, s:s}", "order", one->record.key, "reason", how->reason);
+    if (how->message != NULL) {
+        json_object_set_new(value, "error", json_string(how->message));
+    } else {
+        json_object_set_new(value, "token", json_integer(one->record.token));
+    }
+    if (one->about[0] != '\0') {
+        json_object_set_new(value, "sku", json_string(one->about));
+    }
+    if (one->fenced_off > 0) {
+        json_object_set_new(value, "fenced_off",
+                            json_pack("{s:i, s:I, s:I}", "times", one->fenced_off, "token",
+                                      (json_int_t)one->refused_token, "fence",
+                                      (json_int_t)one->refused_by));
+    }
+    return value;
+}
+
+static void on_served(order *one) {
+    pending *self = (pending *)one;
+    api *of = self->api;
+    journal("answered", "order", one->record.key, "reason", answers[one->outcome].reason, NULL);
+    of->answered[one->outcome]++;
+    of->waiting--;
+    answer_json(self->to, answers[one->outcome].status, value_of(one));
+    free(self);
+}
+
+/* Writes are turned away while locks may be lost: nothing that was read would be sure. */
+static const char *turned_away(const api *self) {
+    if (*self->stopping != 0) {
+        return "the service ends";
+    }
+    if (strcmp(shop_health(self->shop), "ok") != 0) {
+        return "there is no connection to the ensemble";
+    }
+    return self->waiting >= self->waiting_max ? "too many are waiting" : NULL;
+}
+
+static void place(api *self, const json_t *from, bool is_restock, exchange *to) {
+    const char *why = turned_away(self);
+    pending *made = why == NULL ? calloc(1, sizeof(*made)) : NULL;
+    if (made == NULL) {
+        answer_error(to, 503, "unavailable", why != NULL ? why : "out of memory");
+        return;
+    }
+    *made = (pending){ .api = self, .to = to, .order = { .done = on_served } };
+    const char *rule = read_order(from, self->demonstration, &made->order);
+    if (rule == NULL && is_restock && made->order.line_count != 1) {
+        rule = "a restock is of one product";
+    }
+    if (rule != NULL) {
+        answer_error(to, 400, "bad_request", rule);
+        free(made);
+        return;
+    }
+    if (is_restock) {
+        made->order.lines[0].units *= -1;
+    }
+    self->waiting++;
+    shop_serve(self->shop, &made->order);
+}
+
+/* ---- Products -------------------------------------------------------------------------------- */
+
+static json_t *product_value(const product *one) {
+    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:I}", "sku", one->sku, "name", one->name,
+                     "segments", one->segments, "stocked", (json_int_t)one->stocked, "left",
+                     (json_int_t)one->left, "sold", (json_int_t)one->sold);
+}
+
+typedef struct task {
+    job work; /* first */
+    api *api;
+    exchange *to;
+    product given;
+} task;
+
+static void tell_product(void *arg, const product *one) {
+    json_array_append_new(arg, product_value(one));
+}
+
+static void list_products(job *work, database *connection) {
+    task *self = (task *)work;
+    json_t *all = json_array();
+    if (store_list_products(connection, tell_product, all) == STORE_OK) {
+        answer_json(self->to, 200, json_pack("{s:o}", "products", all));
+    } else {
+        json_decref(all);
+        answer_error(self->to, 503, "unavailable", "the database cannot be read");
+    }
+    free(self);
+}
+
+static void add_product(job *work, database *connection) {
+    task *self = (task *)work;
+    switch (store_add_product(connection, &self->given)) {
+    case STORE_OK:
+        answer_json(self->to, 201, json_pack("{s:s}", "sku", self->given.sku));
+        break;
+    case STORE_EXISTS:
+        answer_error(self->to, 409, "exists", "there is such a product already");
+        break;
+    default:
+        answer_error(self->to, 503, "unavailable", "the database cannot be written");
+        break;
+    }
+    free(self);
+}
+
+static void begin_task(api *self, void (*run)(job *work, database *connection),
+                       const product *given, exchange *to) {
+    task *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        answer_error(to, 503, "unavailable", "out of memory");
+        return;
+    }
+    *made = (task){ .work = { .run = run }, .api = self, .to = to };
+    if (given != NULL) {
+        made->given = *given;
+    }
+    workers_add(self->shop->workers, &made->work);
+}
+
+static void place_product(api *self, const json_t *from, exchange *to) {
+    product one = { .segments = 1 };
+    order_line line;
+    const char *name = json_string_value(json_object_get(from, "name"));
+    const json_t *segments = json_object_get(from, "segments");
+    const char *rule = read_line(from, &line);
+    if (rule == NULL && !is_text(name, NAME_MAX_BYTES)) {
+        rule = "name: must be a text of at most 200 bytes";
+    }
+    if (segments != NULL) {
+        one.segments = (int)json_integer_value(segments);
+        if (one.segments < 1 || one.segments > SEGMENTS_MAX) {
+            rule = "segments: must be a number from 1 to 32";
+        }
+    }
+    if (rule != NULL) {
+        answer_error(to, 400, "bad_request", rule);
+        return;
+    }
+    one.stocked = line.units;
+    (void)snprintf(one.sku, sizeof(one.sku), "%s", line.sku);
+    (void)snprintf(one.name, sizeof(one.name), "%s", name);
+    begin_task(self, add_product, &one, to);
+}
+
+typedef struct pending_inquiry {
+    inquiry inquiry; /* first */
+    api *api;
+    exchange *to;
+} pending_inquiry;
+
+static void on_read(inquiry *one) {
+    pending_inquiry *self = (pending_inquiry *)one;
+    const answer *how = &answers[one->outcome];
+    self->api->waiting--;
+    if (one->outcome == OUTCOME_PLACED) {
+        answer_json(self->to, 200, product_value(&one->found));
+    } else {
+        answer_error(self->to, how->status, how->reason, how->message);
+    }
+    free(self);
+}
+
+static void inquire(api *self, const char *sku, exchange *to) {
+    const char *why = turned_away(self);
+    pending_inquiry *made = why == NULL && is_name(sku, SKU_MAX) ? calloc(1, sizeof(*made)) : NULL;
+    if (made == NULL) {
+        answer_error(to, why != NULL ? 503 : 404, why != NULL ? "unavailable" : "no_product",
+                     why != NULL ? why : "there is no such product");
+        return;
+    }
+    *made = (pending_inquiry){ .api = self, .to = to, .inquiry = { .done = on_read } };
+    (void)snprintf(made->inquiry.found.sku, sizeof(made->inquiry.found.sku), "%s", sku);
+    self->waiting++;
+    shop_inquire(self->shop, &made->inquiry);
+}
+
+/* ---- For operators --------------------------------------------------------------------------- */
+
+static void tell_health(const api *self, exchange *to) {
+    const char *health = *self->stopping != 0 ? "stopping" : shop_health(self->shop);
+    answer_json(to, strcmp(health, "ok") == 0 ? 200 : 503,
+                json_pack("{s:s, s:s, s:i}", "locks", health, "instance", self->shop->instance,
+                          "waiting", (int)self->waiting));
+}
+
+static void tell_metrics(const api *self, exchange *to) {
+    char *page = malloc(METRICS_SIZE);
+    size_t length = 0;
+    if (page == NULL || self->shop->client == NULL ||
+        zkl_client_metrics(self->shop->client, page, METRICS_SIZE - 4096, &length) != ZKL_OK) {
+        length = 0;
+    }
+    if (page == NULL) {
+        answer_error(to, 503, "unavailable", "out of memory");
+        return;
+    }
+    length += (size_t)snprintf(page + length, METRICS_SIZE - length,
+                               "# TYPE inventory_orders_total counter\n");
+    for (size_t i = 0; i <= OUTCOME_FAILED; i++) {
+        length += (size_t)snprintf(page + length, METRICS_SIZE - length,
+                                   "inventory_orders_total{status=\"%u\",reason=\"%s\"} %ld\n",
+                                   answers[i].status, answers[i].reason, (long)self->answered[i]);
+    }
+    (void)snprintf(page + length, METRICS_SIZE - length,
+                   "# TYPE inventory_waiting gauge\ninventory_waiting %d\n", (int)self->waiting);
+    exchange_answer(to, 200, "text/plain; version=0.0.4", page, 0);
+}
+
+/* ---- Which is which -------------------------------------------------------------------------- */
+
+static void handle_post(api *self, const http_request *request, exchange *to) {
+    bool is_order = strcmp(request->path, "/orders") == 0;
+    bool is_restock = strcmp(request->path, "/restock") == 0;
+    bool is_product = strcmp(request->path, "/products") == 0;
+    json_error_t error;
+    char message[ERROR_SIZE];
+    if (!is_order && !is_restock && !is_product) {
+        answer_error(to, 404, "no_such_path", "POST goes to /orders, /restock or /products");
+        return;
+    }
+    json_t *from = json_loadb(request->body, request->size, JSON_REJECT_DUPLICATES, &error);
+    if (from == NULL || !json_is_object(from)) {
+        (void)snprintf(message, sizeof(message), "the body must be a JSON object: %s",
+                       from == NULL ? error.text : "it is another value");
+        answer_error(to, 400, "bad_request", message);
+    } else if (is_product) {
+        place_product(self, from, to);
+    } else {
+        place(self, from, is_restock, to);
+    }
+    json_decref(from);
+}
+
+static void handle_get(api *self, const http_request *request, exchange *to) {
+    static const char products[] = "/products/";
+    if (strcmp(request->path, "/") == 0) {
+        exchange_answer(to, 200, "text/html; charset=utf-8", strdup(page_html), 0);
+    } else if (strcmp(request->path, "/health") == 0) {
+        tell_health(self, to);
+    } else if (strcmp(request->path, "/metrics") == 0) {
+        tell_metrics(self, to);
+    } else if (strcmp(request->path, "/events") == 0) {
+        exchange_stream(to, self->http);
+    } else if (strcmp(request->path, "/products") == 0) {
+        begin_task(self, list_products, NULL, to);
+    } else if (strncmp(request->path, products, sizeof(products) - 1) == 0) {
+        inquire(self, request->path + sizeof(products) - 1, to);
+    } else {
+        answer_error(to, 404, "no_such_path", "there is nothing here");
+    }
+}
+
+void api_handle(void *arg, const http_request *request, exchange *of) {
+    if (strcmp(request->method, "GET") == 0) {
+        handle_get(arg, request, of);
+    } else if (strcmp(request->method, "POST") == 0) {
+        handle_post(arg, request, of);
+    } else {
+        answer_error(of, 405, "bad_method", "only GET and POST are known");
+    }
+}

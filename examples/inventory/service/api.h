@@ -1,0 +1,19 @@
+/* What the service answers: which request is which, what is wrong with it, and the JSON of both
+ * ways. */
+#pragma once
+
+#include "http.h"
+#include "shop.h"
+
+typedef struct api {
+    shop *shop;
+    http *http;
+    int waiting_max;
+    bool demonstration;
+    const volatile int *stopping;
+    _Atomic int waiting; /* orders and inquiries that are not answered yet */
+    _Atomic long answered[OUTCOME_FAILED + 1];
+} api;
+
+/** An http_handler; arg: the api. */
+void api_handle(void *arg, const http_request *request, exchange *of);
