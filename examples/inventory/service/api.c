@@ -11,12 +11,12 @@
 
 enum { ERROR_SIZE = 256, METRICS_SIZE = 64 * 1024, RETRY_AFTER_S = 1 };
 
-static const char json_type[] = "application/json";
+static const char type_json[] = "application/json";
 
 static void answer_json(exchange *to, unsigned status, json_t *value) {
     char *text = json_dumps(value, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(value);
-    exchange_answer(to, status, json_type, text, status == 503 ? RETRY_AFTER_S : 0);
+    exchange_answer(to, status, type_json, text, status == 503 ? RETRY_AFTER_S : 0);
 }
 
 static void answer_error(exchange *to, unsigned status, const char *reason, const char *message) {

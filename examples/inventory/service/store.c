@@ -15,7 +15,8 @@ static const char schema[] =
     " segment INTEGER NOT NULL, units BIGINT NOT NULL, PRIMARY KEY (key, sku, segment));"
     "CREATE INDEX IF NOT EXISTS orders_by_number ON orders (number);"
     "CREATE INDEX IF NOT EXISTS parts_by_sku ON order_parts (sku);"
-    "CREATE TABLE IF NOT EXISTS refusals (sku TEXT NOT NULL, key TEXT NOT NULL,"
+    "CREATE TABLE IF NOT EXISTS refusals (number BIGINT NOT NULL, sku TEXT NOT NULL, key TEXT NOT "
+    "NULL,"
     " instance TEXT NOT NULL, token BIGINT NOT NULL, fence BIGINT NOT NULL)";
 
 /* Whoever comes second finds the tables; on PostgreSQL two that make them at once may collide. */
@@ -315,7 +316,34 @@ store_status store_note_refusal(database *self, const char *sku, const order_rec
                                 int64_t fence) {
     const database_value values[] = { TEXT(sku), TEXT(order->key), TEXT(order->instance),
                                       NUMBER(order->token), NUMBER(fence) };
-    return change(
-        self, "INSERT INTO refusals (sku, key, instance, token, fence) VALUES ($1, $2, $3, $4, $5)",
-        values, 5, NULL);
+    return change(self,
+                  "INSERT INTO refusals (number, sku, key, instance, token, fence) VALUES"
+                  " ((SELECT coalesce(max(number), 0) + 1 FROM refusals), $1, $2, $3, $4, $5)",
+                  values, 5, NULL);
+}
+
+typedef struct refusal_list {
+    void (*tell)(void *arg, const order_record *one, const char *sku, int64_t fence);
+    void *arg;
+} refusal_list;
+
+static void tell_refusal(void *arg, const database_row *row) {
+    const refusal_list *list = arg;
+    char sku[SKU_MAX + 1];
+    order_record one = { .token = database_row_number(row, 3) };
+    copy_column(sku, sizeof(sku), row, 0);
+    copy_column(one.key, sizeof(one.key), row, 1);
+    copy_column(one.instance, sizeof(one.instance), row, 2);
+    list->tell(list->arg, &one, sku, database_row_number(row, 4));
+}
+
+store_status store_list_refusals(database *self, int64_t limit,
+                                 void (*tell)(void *arg, const order_record *one, const char *sku,
+                                              int64_t fence),
+                                 void *arg) {
+    const database_value values[] = { NUMBER(limit) };
+    refusal_list list = { tell, arg };
+    return query(
+        self, "SELECT sku, key, instance, token, fence FROM refusals ORDER BY number DESC LIMIT $1",
+        values, 1, tell_refusal, &list);
 }

@@ -95,3 +95,8 @@ store_status store_write_unguarded(database *self, const order_record *order,
 /** For people: this write was refused. */
 store_status store_note_refusal(database *self, const char *sku, const order_record *order,
                                 int64_t fence);
+/** The latest first. */
+store_status store_list_refusals(database *self, int64_t limit,
+                                 void (*tell)(void *arg, const order_record *one, const char *sku,
+                                              int64_t fence),
+                                 void *arg);

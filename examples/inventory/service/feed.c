@@ -1,0 +1,148 @@
+#include "feed.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zklock/administration.h>
+
+enum {
+    PAUSE_US = 500000,
+    ORDERS_SHOWN = 20,
+    WITHIN_MS = 2000,
+    PATH_SIZE = ZKL_ROOT_MAX + SKU_MAX + 32
+};
+
+struct feed {
+    shop *of;
+    http *to;
+    database *connection;
+    atomic_bool stopping;
+    pthread_t thread;
+};
+
+/* ---- Queues ---------------------------------------------------------------------------------- */
+
+static json_t *contender_value(const zkl_contender *one, int segment) {
+    return json_pack("{s:s, s:b, s:s, s:s, s:s, s:I, s:I, s:i}", "kind",
+                     zkl_queue_kind_name((int)one->kind), "holds", one->holds, "order",
+                     one->identity.owner, "instance", one->identity.label, "process",
+                     one->identity.process_id, "age_ms", (json_int_t)one->age_ms, "token",
+                     (json_int_t)one->token, "segment", segment);
+}
+
+static void add_queue(const feed *self, const char *lock_root, const product *one, int segment,
+                      json_t *to) {
+    char path[PATH_SIZE];
+    zkl_queue *queue = NULL;
+    (void)snprintf(path, sizeof(path), "%s/%s/stripe-%04d", lock_root, one->sku, segment);
+    if (zkl_queue_describe(self->of->client, path, WITHIN_MS, &queue) == ZKL_OK) {
+        for (size_t i = 0; i < queue->count; i++) {
+            json_t *value = contender_value(queue->contenders[i], segment);
+            if (value != NULL) { /* what others have written may be no text */
+                json_array_append_new(to, value);
+            }
+        }
+    }
+    zkl_queue_free(queue);
+}
+
+/* ---- The event ------------------------------------------------------------------------------- */
+
+typedef struct draft {
+    const feed *feed;
+    const char *lock_root;
+    json_t *products;
+    json_t *orders;
+    json_t *refusals;
+} draft;
+
+static void add_product(void *arg, const product *one) {
+    draft *self = arg;
+    json_t *queue = json_array();
+    for (int i = 0; i < one->segments; i++) {
+        add_queue(self->feed, self->lock_root, one, i, queue);
+    }
+    json_array_append_new(self->products,
+                          json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:o}", "sku", one->sku, "name",
+                                    one->name, "segments", one->segments, "stocked",
+                                    (json_int_t)one->stocked, "left", (json_int_t)one->left, "sold",
+                                    (json_int_t)one->sold, "queue", queue));
+}
+
+static void add_order(void *arg, const order_record *one, int64_t units) {
+    draft *self = arg;
+    json_array_append_new(self->orders,
+                          json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "key", one->key, "buyer",
+                                    one->buyer, "instance", one->instance, "content", one->content,
+                                    "units", (json_int_t)units, "token", (json_int_t)one->token));
+}
+
+static void add_refusal(void *arg, const order_record *one, const char *sku, int64_t fence) {
+    draft *self = arg;
+    json_array_append_new(self->refusals,
+                          json_pack("{s:s, s:s, s:s, s:I, s:I}", "sku", sku, "key", one->key,
+                                    "instance", one->instance, "token", (json_int_t)one->token,
+                                    "fence", (json_int_t)fence));
+}
+
+static void tell(feed *self) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    (void)zkl_client_info(self->of->client, &information);
+    draft now = { .feed = self,
+                  .lock_root = information.lock_root,
+                  .products = json_array(),
+                  .orders = json_array(),
+                  .refusals = json_array() };
+    (void)store_list_products(self->connection, add_product, &now);
+    (void)store_list_orders(self->connection, ORDERS_SHOWN, add_order, &now);
+    (void)store_list_refusals(self->connection, ORDERS_SHOWN, add_refusal, &now);
+    json_t *value = json_pack("{s:s, s:s, s:o, s:o, s:o}", "instance", self->of->instance, "locks",
+                              shop_health(self->of), "products", now.products, "orders", now.orders,
+                              "refusals", now.refusals);
+    char *text = json_dumps(value, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(value);
+    if (text != NULL) {
+        http_tell(self->to, "state", text);
+    }
+    free(text);
+}
+
+static void *run(void *arg) {
+    feed *self = arg;
+    while (!self->stopping) {
+        if (http_streams(self->to) > 0 && self->of->client != NULL) {
+            tell(self);
+        }
+        (void)usleep(PAUSE_US);
+    }
+    return NULL;
+}
+
+feed *feed_start(shop *of, http *to, const char *database_at) {
+    feed *self = calloc(1, sizeof(*self));
+    if (self == NULL) {
+        return NULL;
+    }
+    self->of = of;
+    self->to = to;
+    if (database_open(database_at, &self->connection) != DATABASE_OK ||
+        pthread_create(&self->thread, NULL, run, self) != 0) {
+        database_close(self->connection);
+        free(self);
+        return NULL;
+    }
+    return self;
+}
+
+void feed_stop(feed *self) {
+    if (self != NULL) {
+        self->stopping = true;
+        pthread_join(self->thread, NULL);
+        database_close(self->connection);
+        free(self);
+    }
+}

@@ -1,0 +1,12 @@
+/* What the page shows, twice a second while somebody looks: stock, orders, and the queues of the
+ * products' locks. It is read from the database and the ensemble, so any instance can tell it. */
+#pragma once
+
+#include "http.h"
+#include "shop.h"
+
+typedef struct feed feed;
+
+/** NULL: no memory, thread, or connection to the database. */
+feed *feed_start(shop *of, http *to, const char *database_at);
+void feed_stop(feed *self);
