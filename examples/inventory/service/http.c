@@ -35,6 +35,7 @@ struct http {
     void *arg;
     pthread_mutex_t mutex;
     exchange *streams;
+    bool closing;
 };
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -81,12 +82,13 @@ static ssize_t read_stream(void *arg, uint64_t position, char *room, size_t size
     if (count > 0) {
         memcpy(room, self->pending + self->sent, count);
         self->sent += count;
-    } else {
+    } else if (!self->all->closing) {
         self->is_suspended = true;
         MHD_suspend_connection(self->connection);
     }
+    bool is_over = count == 0 && self->all->closing;
     pthread_mutex_unlock(&self->all->mutex);
-    return (ssize_t)count;
+    return is_over ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)count;
 }
 
 void exchange_stream(exchange *self, http *of) {
@@ -263,6 +265,7 @@ void http_quiesce(http *self) {
 void http_stop(http *self) {
     exchange *one = NULL;
     pthread_mutex_lock(&self->mutex);
+    self->closing = true;
     DL_FOREACH(self->streams, one) {
         wake(one);
     }

@@ -75,28 +75,28 @@ static void serve(const settings *given, api *all) {
 }
 
 static int run(const settings *given) {
-    shop shop = { .instance = given->instance,
+    shop its = { .instance = given->instance,
                   .patience_ms = settings_number(given->patience_ms),
                   .overlap_ms = OVERLAP_MS };
-    api all = { .shop = &shop,
+    api all = { .shop = &its,
                 .waiting_max = settings_number(given->waiting),
                 .demonstration = settings_number(given->demonstration) != 0,
                 .stopping = &stopping };
-    shop.workers = workers_start(given->database, settings_number(given->workers), &stopping);
-    if (shop.workers == NULL) {
+    its.workers = workers_start(given->database, settings_number(given->workers), &stopping);
+    if (its.workers == NULL) {
         return stopping != 0 ? 0 : 1;
     }
     all.http = http_start(given->address, (uint16_t)settings_number(given->port), api_handle, &all);
     if (all.http == NULL) {
-        workers_stop(shop.workers);
+        workers_stop(its.workers);
         return 1;
     }
-    connect_to_ensemble(given, &shop);
+    connect_to_ensemble(given, &its);
     serve(given, &all);
-    if (shop.client != NULL) {
-        (void)zkl_client_close(shop.client, CLOSE_TIMEOUT_MS);
+    if (its.client != NULL) {
+        (void)zkl_client_close(its.client, CLOSE_TIMEOUT_MS);
     }
-    workers_stop(shop.workers);
+    workers_stop(its.workers);
     http_stop(all.http);
     journal("stopped", NULL);
     return 0;
