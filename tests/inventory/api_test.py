@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""The inventory service over HTTP, on real servers and both databases."""
+import concurrent.futures
+import json
+import random
+import unittest
+import uuid
+
+from shop import PostgreSQL, Shop, wait_until
+
+
+class Sells:
+    """With each database: see below."""
+
+    database = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shop = Shop(3, database=cls.database, session_timeout_ms=2000)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.shop.end()
+
+    def setUp(self):
+        self.sku = f"sku-{uuid.uuid4().hex[:12]}"
+
+    def at_once(self, count, ask):
+        with concurrent.futures.ThreadPoolExecutor(count) as pool:
+            return list(pool.map(ask, range(count)))
+
+    def test_exactly_what_is_there(self):
+        self.shop.add(self.sku, 7)
+        answers = self.at_once(30, lambda i: self.shop[i].order(self.sku))
+        self.assertEqual(sorted(status for status, _ in answers), [201] * 7 + [409] * 23)
+        left = self.shop.product(self.sku)
+        self.assertEqual((left["left"], left["sold"], left["stocked"]), (0, 7, 7))
+
+    def test_no_unit_of_a_segment_is_stranded(self):
+        self.shop.add(self.sku, 50, segments=5)
+        answers = self.at_once(60, lambda i: self.shop[i].order(self.sku))
+        self.assertEqual([status for status, _ in answers].count(201), 50)
+        self.shop.add(f"{self.sku}-2", 10, segments=5)
+        self.assertEqual(self.shop[0].order(f"{self.sku}-2", 9)[0], 201)
+        self.assertEqual(self.shop[1].order(f"{self.sku}-2", 2)[0], 409)
+        self.assertEqual(self.shop[2].order(f"{self.sku}-2", 1)[0], 201)
+
+    def test_several_products_or_none(self):
+        other = f"{self.sku}-2"
+        self.shop.add(self.sku, 5)
+        self.shop.add(other, 1)
+        both = [{"sku": self.sku, "units": 2}, {"sku": other, "units": 1}]
+        orders = self.at_once(5, lambda i: self.shop[i].post("/orders", {
+            "key": uuid.uuid4().hex, "buyer": "x", "lines": both if i % 2 == 0 else both[::-1]}))
+        self.assertEqual(sorted(status for status, _ in orders), [201, 409, 409, 409, 409])
+        self.assertEqual((self.shop.product(self.sku)["left"], self.shop.product(other)["left"]), (3, 0))
+
+    def test_one_order_for_each_key(self):
+        self.shop.add(self.sku, 5)
+        key = uuid.uuid4().hex
+        answers = self.at_once(9, lambda i: self.shop[i].order(self.sku, key=key))
+        self.assertEqual(sorted(status for status, _ in answers), [200] * 8 + [201])
+        self.assertEqual(len({answer["token"] for _, answer in answers}), 1)
+        self.assertEqual(self.shop[0].order(self.sku, units=2, key=key)[0], 422)
+        self.assertEqual(self.shop.product(self.sku)["left"], 4)
+
+    def test_what_was_restocked(self):
+        self.shop.add(self.sku, 1, segments=3)
+        self.assertEqual(self.shop[0].order(self.sku, 4)[0], 409)
+        body = {"key": uuid.uuid4().hex, "buyer": "store", "sku": self.sku, "units": 7}
+        self.assertEqual([self.shop[i].post("/restock", body)[0] for i in range(3)], [201, 200, 200])
+        self.assertEqual(self.shop[1].order(self.sku, 8)[0], 201)
+        self.assertEqual(self.shop.product(self.sku)["left"], 0)
+
+    def test_as_a_model_does(self):
+        self.shop.add(self.sku, 20, segments=4)
+        left = 20
+        chance = random.Random(1)
+        for _ in range(60):
+            units = chance.randint(1, 9)
+            if chance.random() < 0.4:
+                key = uuid.uuid4().hex
+                self.assertEqual(self.shop[chance.randrange(3)].post(
+                    "/restock", {"key": key, "buyer": "store", "sku": self.sku, "units": units})[0], 201)
+                left += units
+            else:
+                status, _ = self.shop[chance.randrange(3)].order(self.sku, units)
+                self.assertEqual(status, 201 if units <= left else 409)
+                left -= units if units <= left else 0
+            self.assertEqual(self.shop.product(self.sku, chance.randrange(3))["left"], left)
+
+    def test_nothing_for_a_holder_that_was_stopped(self):
+        self.shop.add(self.sku, 1)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            late = pool.submit(self.shop[0].order, self.sku, key=f"late-{self.sku}", pause_ms=3500)
+            wait_until(lambda: self.shop[0].logged("stopped"), "it is stopped")
+            status, granted = self.shop[1].order(self.sku)
+            self.assertEqual(status, 201)
+            status, answer = late.result()
+        self.assertEqual((status, answer["reason"]), (409, "sold_out"))
+        self.assertEqual(answer["fenced_off"]["fence"], granted["token"])
+        self.assertLess(answer["fenced_off"]["token"], granted["token"])
+        self.assertEqual(self.shop.product(self.sku)["sold"], 1)
+
+    def test_too_much_without_a_lock(self):
+        self.shop.add(self.sku, 2)
+        answers = self.at_once(6, lambda i: self.shop[i].order(self.sku, lock=False))
+        self.assertGreater([status for status, _ in answers].count(201), 2)
+        product = self.shop.product(self.sku)
+        self.assertGreater(product["sold"], product["stocked"])
+
+
+class SellsFromSQLite(Sells, unittest.TestCase):
+    pass
+
+
+class SellsFromPostgreSQL(Sells, unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = PostgreSQL()
+        cls.database = cls.server.url
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.server.end()
+
+
+class Answers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.shop = Shop(1, demonstration=0)
+        cls.shop.add("thing", 10)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.shop.end()
+
+    def test_malformed_requests_with_the_rule(self):
+        right = {"key": "k", "buyer": "b", "sku": "thing", "units": 1}
+        wrong = [{**right, **part} for part in (
+            {"key": ""}, {"key": "a b"}, {"key": 1}, {"key": "k" * 65}, {"key": "."}, {"buyer": ""}, {"buyer": None},
+            {"buyer": "b" * 201}, {"sku": "a/b"}, {"sku": ""}, {"units": 0}, {"units": -1}, {"units": 1.5},
+            {"units": "1"}, {"units": 1000001}, {"lines": []}, {"lines": {}}, {"lines": [1]}, {"lock": False},
+            {"lines": [{"sku": "thing", "units": 1}] * 2}, {"pause_ms": 1})]
+        for body in [*wrong, "", "x", "[]", "1", "{", '{"a":1,"a":2}', b"\xff\xfe", "null", "{}"]:
+            with self.subTest(body):
+                status, answer = self.shop[0].post("/orders", body)
+                self.assertEqual((status, answer["reason"]), (400, "bad_request"), answer)
+                self.assertTrue(answer["error"])
+        self.assertEqual(self.shop[0].post("/orders", "x" * 70000)[0], 413)
+        self.assertEqual(self.shop[0].get("/metrics")[1].count('reason="placed"} 0'), 2)
+
+    def test_malformed_requests_by_the_thousand(self):
+        chance = random.Random(1)
+        text = json.dumps({"key": "k", "buyer": "b", "lines": [{"sku": "none", "units": 1}]})
+        for _ in range(1000):
+            broken = list(text)
+            for _ in range(chance.randint(1, 5)):
+                broken[chance.randrange(len(broken))] = chance.choice('{}[]":,x0-\\é\t')
+            status, _ = self.shop[0].post("/orders", "".join(broken).encode())
+            self.assertIn(status, (400, 404))
+
+    def test_paths_and_methods_that_there_are_not(self):
+        self.assertEqual(self.shop[0].get("/nothing")[0], 404)
+        self.assertEqual(self.shop[0].get("/products/none")[0], 404)
+        self.assertEqual(self.shop[0].get("/products/../x")[0], 404)
+        self.assertEqual(self.shop[0].post("/nothing", {})[0], 404)
+        self.assertEqual(self.shop[0].ask("DELETE", "/products")[0], 405)
+
+    def test_health_and_metrics_and_the_page(self):
+        self.assertEqual(self.shop[0].get("/health")[1]["locks"], "ok")
+        page = self.shop[0].get("/metrics")[1]
+        self.assertIn("inventory_orders_total", page)
+        self.assertIn("zklock_", page)
+        self.assertIn("<title>", self.shop[0].get("/")[1])
+
+
+if __name__ == "__main__":
+    unittest.main()

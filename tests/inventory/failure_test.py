@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Orders while instances are killed every second, and the leader of the ensemble twice.
+
+Run by `ensemble/ensemble --tick 200 run`: with a short tick a session, and so a lock of a killed instance, ends soon.
+"""
+import collections
+import http.client
+import os
+import random
+import shlex
+import subprocess
+import threading
+import time
+import unittest
+import uuid
+
+from shop import Shop, wait_until
+
+ORDERS = int(os.environ.get("INVENTORY_ORDERS", "10000"))
+BUYERS = 64
+INSTANCES = 4
+PRODUCTS = {"common": (6000, 4), "rare": (50, 1), "wide": (3000, 5)}
+KILL_EVERY_S = 1.0
+LEADER_KILLS = 2
+
+
+class Buyer(threading.Thread):
+    """Asks again, with the same key, until it knows what has become of its order."""
+
+    def __init__(self, shop, number, orders):
+        super().__init__(daemon=True)
+        self.shop, self.number, self.orders = shop, number, orders
+        self.chance = random.Random(number)
+        self.placed, self.refused, self.asked_again = {}, 0, 0
+
+    def run(self):
+        for _ in range(self.orders):
+            sku = self.chance.choice(list(PRODUCTS))
+            units = self.chance.randint(1, 2)
+            self.place(uuid.uuid4().hex, sku, units)
+
+    def place(self, key, sku, units):
+        while True:
+            try:
+                status, answer = self.shop[self.chance.randrange(INSTANCES)].order(
+                    sku, units, key=key, buyer=f"buyer {self.number}", timeout=15)
+            except (OSError, ValueError, http.client.HTTPException):
+                status, answer = 0, {}
+            if status in (200, 201):
+                self.placed[key] = (sku, units, answer["token"])
+                return
+            if status == 409:
+                self.refused += 1
+                return
+            self.asked_again += 1
+            time.sleep(0.05)
+
+
+def kill_leader():
+    """And start it again."""
+    ensemble = shlex.split(os.environ["ZKLOCK_ENSEMBLE"])
+    roles = subprocess.run([*ensemble, "roles"], capture_output=True, text=True, check=True).stdout
+    leader = next(line.split()[0] for line in roles.splitlines() if "leader" in line)
+    subprocess.run([*ensemble, "kill", leader], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(2)
+    subprocess.run([*ensemble, "start", leader], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+class Survives(unittest.TestCase):
+    def test_kills(self):
+        shop = Shop(INSTANCES, session_timeout_ms=1000, patience_ms=8000)
+        self.addCleanup(shop.end)
+        for sku, (units, segments) in PRODUCTS.items():
+            shop.add(sku, units, segments)
+        buyers = [Buyer(shop, i, ORDERS // BUYERS) for i in range(BUYERS)]
+        for one in buyers:
+            one.start()
+        began, kills, leaders = time.monotonic(), 0, 0
+        while any(one.is_alive() for one in buyers):
+            time.sleep(KILL_EVERY_S)
+            victim = shop[kills]
+            victim.kill()
+            victim.restart()
+            kills += 1
+            if leaders < LEADER_KILLS and time.monotonic() - began > 5 * (leaders + 1):
+                kill_leader()
+                leaders += 1
+        for one in shop.instances:
+            one.wait_ready()
+        self.judge(shop, buyers)
+        print(f"\n{sum(len(one.placed) for one in buyers)} placed, {sum(one.refused for one in buyers)} refused, "
+              f"{sum(one.asked_again for one in buyers)} times asked again; {kills} instances and {leaders} leaders killed, "
+              f"in {time.monotonic() - began:.0f} s")
+        self.assertGreater(kills, 3)
+
+    def judge(self, shop, buyers):
+        sold = collections.Counter()
+        for one in buyers:
+            for sku, units, _ in one.placed.values():
+                sold[sku] += units
+        for sku, (units, _) in PRODUCTS.items():
+            wait_until(lambda name=sku: shop[0].get(f"/products/{name}")[0] == 200, f"{sku} can be read")
+            product = shop.product(sku)
+            # No confirmed order is lost, none is doubled, and nothing was sold that was not there.
+            self.assertEqual(product["sold"], sold[sku], sku)
+            self.assertEqual(product["left"] + product["sold"], units, sku)
+        for one in buyers[:4]:  # the key of a confirmed order finds it
+            for key, (sku, units, token) in list(one.placed.items())[:5]:
+                status, answer = shop[1].order(sku, units, key=key, buyer=f"buyer {one.number}")
+                self.assertEqual((status, answer["token"]), (200, token))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,157 @@
+"""Instances of the inventory service on real servers: what its tests and its story share."""
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import uuid
+
+SERVICE = os.environ.get("INVENTORY_SERVICE", "inventory-service")
+HOSTS = os.environ.get("ZKLOCK_HOSTS", "")
+PATIENCE_S = 60
+
+
+def wait_until(condition, what, seconds=PATIENCE_S):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"in vain for {seconds} s: {what}")
+        time.sleep(0.02)
+
+
+class Instance:
+    """One process of the service."""
+
+    def __init__(self, name, database, hosts, **settings):
+        self.name = name
+        self.settings = {"instance": name, "database": database, "hosts": hosts, "port": 0, "demonstration": 1,
+                         "session_timeout_ms": 4000, **settings}
+        self.log = []
+        self.process = None
+        self.port = 0
+        self.start()
+
+    def start(self):
+        environment = {**os.environ, **{f"INVENTORY_{name.upper()}": str(value)
+                                        for name, value in self.settings.items()}}
+        self.process = subprocess.Popen([SERVICE], stdout=subprocess.PIPE, env=environment, text=True)
+        threading.Thread(target=self.read_log, args=[self.process.stdout], daemon=True).start()
+
+    def read_log(self, lines):
+        for line in lines:
+            one = json.loads(line)
+            if one["event"] == "ready":
+                self.port = int(one["port"])
+            self.log.append(one)
+
+    def wait_ready(self):
+        wait_until(lambda: any(one["event"] == "ready" for one in self.log), f"{self.name} is ready")
+        return self
+
+    def logged(self, event, **more):
+        return [one for one in list(self.log)
+                if one["event"] == event and all(one.get(name) == value for name, value in more.items())]
+
+    def ask(self, method, path, body=None, timeout=PATIENCE_S):
+        """Status, and the JSON of the answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+            connection.request(method, path, text)
+            answer = connection.getresponse()
+            content = answer.read().decode()
+            is_json = answer.getheader("Content-Type") == "application/json"
+            return answer.status, json.loads(content) if is_json else content
+        finally:
+            connection.close()
+
+    def get(self, path):
+        return self.ask("GET", path)
+
+    def post(self, path, body, timeout=PATIENCE_S):
+        return self.ask("POST", path, body, timeout)
+
+    def order(self, sku, units=1, key=None, buyer="somebody", **more):
+        return self.post("/orders", {"key": key or uuid.uuid4().hex, "buyer": buyer, "sku": sku, "units": units, **more})
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self):
+        """At the same port."""
+        self.settings["port"] = self.port
+        self.log.clear()
+        self.start()
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(timeout=PATIENCE_S)
+        return self.process.returncode
+
+
+class Shop:
+    """Several instances over one new database."""
+
+    def __init__(self, count, hosts=HOSTS, database=None, **settings):
+        self.place = tempfile.TemporaryDirectory()
+        self.database = database or os.path.join(self.place.name, "inventory.db")
+        self.instances = [Instance(f"shop-{i + 1}", self.database, hosts, **settings) for i in range(count)]
+        for one in self.instances:
+            one.wait_ready()
+
+    def __getitem__(self, number):
+        return self.instances[number % len(self.instances)]
+
+    def add(self, sku, units, segments=1):
+        status, answer = self[0].post("/products", {"sku": sku, "name": sku, "units": units, "segments": segments})
+        assert status == 201, answer
+
+    def product(self, sku, instance=0):
+        status, answer = self[instance].get(f"/products/{sku}")
+        assert status == 200, answer
+        return answer
+
+    def end(self):
+        for one in self.instances:
+            one.end()
+        self.place.cleanup()
+
+
+def refused(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+class PostgreSQL:
+    """A server of our own, for one test; its data are in a directory that goes."""
+
+    def __init__(self):
+        self.place = tempfile.TemporaryDirectory()
+        binaries = subprocess.run("ls -d /usr/lib/postgresql/*/bin | tail -1", shell=True, capture_output=True,
+                                  text=True, check=True).stdout.strip()
+        data = os.path.join(self.place.name, "data")
+        os.chmod(self.place.name, 0o755)
+        os.mkdir(data)
+        self.as_other = []
+        if os.getuid() == 0:  # it does not run as root
+            subprocess.run(["chown", "postgres", data, self.place.name], check=True)
+            self.as_other = ["runuser", "-u", "postgres", "--"]
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.control = [*self.as_other, f"{binaries}/pg_ctl", "-D", data, "-w", "-s"]
+        subprocess.run([*self.as_other, f"{binaries}/initdb", "-D", data, "-U", "shop", "-A", "trust", "-N"], check=True,
+                       stdout=subprocess.DEVNULL, cwd="/")
+        subprocess.run([*self.control, "-o", f"-p {self.port} -h 127.0.0.1 -k '' -F", "-l", f"{data}/log", "start"],
+                       check=True, stdout=subprocess.DEVNULL, cwd="/")
+        self.url = f"postgresql://shop@127.0.0.1:{self.port}/postgres"
+
+    def end(self):
+        subprocess.run([*self.control, "-m", "immediate", "stop"], check=True, stdout=subprocess.DEVNULL, cwd="/")
+        self.place.cleanup()
