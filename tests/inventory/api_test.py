@@ -2,11 +2,14 @@
 """The inventory service over HTTP, on real servers and both databases."""
 import concurrent.futures
 import json
+import os
 import random
+import sys
 import unittest
 import uuid
 
-from shop import PostgreSQL, Shop, wait_until
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/inventory"))
+from instances import PostgreSQL, Shop, wait_until
 
 
 class Sells:

@@ -9,12 +9,14 @@ import os
 import random
 import shlex
 import subprocess
+import sys
 import threading
 import time
 import unittest
 import uuid
 
-from shop import Shop, wait_until
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/inventory"))
+from instances import Shop, wait_until
 
 ORDERS = int(os.environ.get("INVENTORY_ORDERS", "10000"))
 BUYERS = 64

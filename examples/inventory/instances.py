@@ -39,7 +39,8 @@ class Instance:
         environment = {**os.environ, **{f"INVENTORY_{name.upper()}": str(value)
                                         for name, value in self.settings.items()}}
         self.process = subprocess.Popen([SERVICE], stdout=subprocess.PIPE, env=environment, text=True)
-        threading.Thread(target=self.read_log, args=[self.process.stdout], daemon=True).start()
+        self.reader = threading.Thread(target=self.read_log, args=[self.process.stdout], daemon=True)
+        self.reader.start()
 
     def read_log(self, lines):
         for line in lines:
@@ -80,7 +81,12 @@ class Instance:
 
     def kill(self):
         self.process.kill()
-        self.process.wait()
+        self.forget()
+
+    def forget(self):
+        self.process.wait(timeout=PATIENCE_S)
+        self.reader.join()
+        self.process.stdout.close()
 
     def restart(self):
         """At the same port."""
@@ -91,7 +97,7 @@ class Instance:
     def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(timeout=PATIENCE_S)
+            self.forget()
         return self.process.returncode
 
 
@@ -121,11 +127,6 @@ class Shop:
         for one in self.instances:
             one.end()
         self.place.cleanup()
-
-
-def refused(port):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 class PostgreSQL:
