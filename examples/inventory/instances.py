@@ -104,10 +104,11 @@ class Instance:
 class Shop:
     """Several instances over one new database."""
 
-    def __init__(self, count, hosts=HOSTS, database=None, **settings):
+    def __init__(self, count, hosts=HOSTS, database=None, port=0, **settings):
         self.place = tempfile.TemporaryDirectory()
         self.database = database or os.path.join(self.place.name, "inventory.db")
-        self.instances = [Instance(f"shop-{i + 1}", self.database, hosts, **settings) for i in range(count)]
+        self.instances = [Instance(f"shop-{i + 1}", self.database, hosts, port=0 if i else port, **settings)
+                          for i in range(count)]
         for one in self.instances:
             one.wait_ready()
 
