@@ -70,7 +70,7 @@ def kill_leader():
 
 class Survives(unittest.TestCase):
     def test_kills(self):
-        shop = Shop(INSTANCES, session_timeout_ms=1000, patience_ms=8000)
+        shop = Shop(INSTANCES, session_timeout_ms=400, patience_ms=8000)
         self.addCleanup(shop.end)
         for sku, (units, segments) in PRODUCTS.items():
             shop.add(sku, units, segments)
