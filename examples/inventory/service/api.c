@@ -9,7 +9,7 @@
 #include "journal.h"
 #include "page.h"
 
-enum { ERROR_SIZE = 256, METRICS_SIZE = 64 * 1024, RETRY_AFTER_S = 1 };
+enum { ERROR_SIZE = 256, METRICS_SIZE = 64 * 1024, RETRY_AFTER_S = 1, PAUSE_MAX_MS = 60000 };
 
 static const char type_json[] = "application/json";
 
@@ -95,19 +95,24 @@ static void write_content(order *one) {
     }
 }
 
+static bool is_time(const json_t *ms) {
+    return ms == NULL || (json_is_integer(ms) && json_integer_value(ms) >= 0 &&
+                          json_integer_value(ms) <= PAUSE_MAX_MS);
+}
+
 static const char *read_demonstration(const json_t *from, bool allowed, order *one) {
     const json_t *lock = json_object_get(from, "lock");
     const json_t *pause = json_object_get(from, "pause_ms");
-    if ((lock != NULL || pause != NULL) && !allowed) {
-        return "lock, pause_ms: this service is no demonstration";
+    const json_t *think = json_object_get(from, "think_ms");
+    if ((lock != NULL || pause != NULL || think != NULL) && !allowed) {
+        return "lock, pause_ms, think_ms: this service is no demonstration";
     }
-    if ((lock != NULL && !json_is_boolean(lock)) ||
-        (pause != NULL && (!json_is_integer(pause) || json_integer_value(pause) < 0 ||
-                           json_integer_value(pause) > 60000))) {
-        return "lock: must be true or false; pause_ms: must be a number from 0 to 60000";
+    if ((lock != NULL && !json_is_boolean(lock)) || !is_time(pause) || !is_time(think)) {
+        return "lock: must be true or false; pause_ms, think_ms: must be a number from 0 to 60000";
     }
     one->without_lock = json_is_false(lock);
     one->pause_ms = json_integer_value(pause);
+    one->think_ms = json_integer_value(think);
     return NULL;
 }
 
@@ -205,7 +210,7 @@ static void place(api *self, const json_t *from, bool is_restock, exchange *to) 
         return;
     }
     *made = (pending){ .api = self, .to = to, .order = { .done = on_served } };
-    const char *rule = read_order(from, self->demonstration, &made->order);
+    const char *rule = read_order(from, self->shop->demonstration, &made->order);
     if (rule == NULL && is_restock && made->order.line_count != 1) {
         rule = "a restock is of one product";
     }

@@ -9,7 +9,6 @@ typedef struct api {
     shop *shop;
     http *http;
     int waiting_max;
-    bool demonstration;
     const volatile int *stopping;
     _Atomic int waiting; /* orders and inquiries that are not answered yet */
     _Atomic long answered[OUTCOME_FAILED + 1];

@@ -27,7 +27,7 @@ struct feed {
 /* ---- Queues ---------------------------------------------------------------------------------- */
 
 static json_t *contender_value(const zkl_contender *one, int segment) {
-    return json_pack("{s:s, s:b, s:s, s:s, s:s, s:I, s:I, s:i}", "kind",
+    return json_pack("{s:s, s:s, s:b, s:s, s:s, s:s, s:I, s:I, s:i}", "node", one->node, "kind",
                      zkl_queue_kind_name((int)one->kind), "holds", one->holds, "order",
                      one->identity.owner, "instance", one->identity.label, "process",
                      one->identity.process_id, "age_ms", (json_int_t)one->age_ms, "token",
@@ -58,6 +58,7 @@ typedef struct draft {
     json_t *products;
     json_t *orders;
     json_t *refusals;
+    json_t *instances;
 } draft;
 
 static void add_product(void *arg, const product *one) {
@@ -89,6 +90,11 @@ static void add_refusal(void *arg, const order_record *one, const char *sku, int
                                     "fence", (json_int_t)fence));
 }
 
+static void add_instance(void *arg, const char *name, const char *url) {
+    draft *self = arg;
+    json_array_append_new(self->instances, json_pack("{s:s, s:s}", "name", name, "url", url));
+}
+
 static void tell(feed *self) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     (void)zkl_client_info(self->of->client, &information);
@@ -96,13 +102,17 @@ static void tell(feed *self) {
                   .lock_root = information.lock_root,
                   .products = json_array(),
                   .orders = json_array(),
-                  .refusals = json_array() };
+                  .refusals = json_array(),
+                  .instances = json_array() };
     (void)store_list_products(self->connection, add_product, &now);
     (void)store_list_orders(self->connection, ORDERS_SHOWN, add_order, &now);
     (void)store_list_refusals(self->connection, ORDERS_SHOWN, add_refusal, &now);
-    json_t *value = json_pack("{s:s, s:s, s:o, s:o, s:o}", "instance", self->of->instance, "locks",
-                              shop_health(self->of), "products", now.products, "orders", now.orders,
-                              "refusals", now.refusals);
+    (void)store_list_instances(self->connection, add_instance, &now);
+    json_t *value = json_pack(
+        "{s:s, s:b, s:s, s:i, s:o, s:o, s:o, s:o}", "instance", self->of->instance, "demonstration",
+        self->of->demonstration, "locks", shop_health(self->of), "session_timeout_ms",
+        (int)information.session_timeout_ms, "products", now.products, "orders", now.orders,
+        "refusals", now.refusals, "instances", now.instances);
     char *text = json_dumps(value, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(value);
     if (text != NULL) {
@@ -122,7 +132,7 @@ static void *run(void *arg) {
     return NULL;
 }
 
-feed *feed_start(shop *of, http *to, const char *database_at) {
+feed *feed_start(shop *of, http *to, const char *database_at, const char *url) {
     feed *self = calloc(1, sizeof(*self));
     if (self == NULL) {
         return NULL;
@@ -130,6 +140,7 @@ feed *feed_start(shop *of, http *to, const char *database_at) {
     self->of = of;
     self->to = to;
     if (database_open(database_at, &self->connection) != DATABASE_OK ||
+        store_note_instance(self->connection, of->instance, url) != STORE_OK ||
         pthread_create(&self->thread, NULL, run, self) != 0) {
         database_close(self->connection);
         free(self);
@@ -142,6 +153,7 @@ void feed_stop(feed *self) {
     if (self != NULL) {
         self->stopping = true;
         pthread_join(self->thread, NULL);
+        (void)store_forget_instance(self->connection, self->of->instance);
         database_close(self->connection);
         free(self);
     }

@@ -7,6 +7,7 @@
 
 typedef struct feed feed;
 
-/** NULL: no memory, thread, or connection to the database. */
-feed *feed_start(shop *of, http *to, const char *database_at);
+/** NULL: no memory, thread, or connection to the database. url: where this instance's page is, for
+ *  the pages of the others. */
+feed *feed_start(shop *of, http *to, const char *database_at, const char *url);
 void feed_stop(feed *self);

@@ -36,6 +36,7 @@ struct http {
     pthread_mutex_t mutex;
     exchange *streams;
     bool closing;
+    bool open;
 };
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -56,13 +57,20 @@ static void answer_with(exchange *self, unsigned status, struct MHD_Response *re
     pthread_mutex_unlock(&self->all->mutex);
 }
 
+static void add_headers(const exchange *self, struct MHD_Response *to, const char *type) {
+    (void)MHD_add_response_header(to, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    (void)MHD_add_response_header(to, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (self->all->open) {
+        (void)MHD_add_response_header(to, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+    }
+}
+
 void exchange_answer(exchange *self, unsigned status, const char *type, char *text,
                      int retry_after_s) {
     char seconds[16];
     struct MHD_Response *response =
         MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    add_headers(self, response, type);
     if (retry_after_s > 0) {
         (void)snprintf(seconds, sizeof(seconds), "%d", retry_after_s);
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
@@ -94,8 +102,7 @@ static ssize_t read_stream(void *arg, uint64_t position, char *room, size_t size
 void exchange_stream(exchange *self, http *of) {
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, self, NULL);
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    add_headers(self, response, "text/event-stream");
     pthread_mutex_lock(&of->mutex);
     self->is_stream = true;
     DL_APPEND(of->streams, self);
@@ -251,6 +258,10 @@ http *http_start(const char *address, uint16_t port, http_handler *handler, void
         return NULL;
     }
     return self;
+}
+
+void http_open_to_all_origins(http *self) {
+    self->open = true;
 }
 
 uint16_t http_port(const http *self) {

@@ -29,6 +29,8 @@ typedef void http_handler(void *arg, const http_request *request, exchange *of);
 /** NULL: it has logged why. port: 0 for any. */
 http *http_start(const char *address, uint16_t port, http_handler *handler, void *arg);
 uint16_t http_port(const http *self);
+/** Pages of other origins, such as those of other instances, may read the answers. */
+void http_open_to_all_origins(http *self);
 /** No further connections. */
 void http_quiesce(http *self);
 void http_stop(http *self);

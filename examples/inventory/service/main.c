@@ -58,9 +58,12 @@ static void connect_to_ensemble(const settings *given, shop *to) {
 }
 
 static void serve(const settings *given, api *all) {
-    feed *live = feed_start(all->shop, all->http, given->database);
     char port[16];
+    char at_port[32];
     (void)snprintf(port, sizeof(port), "%d", (int)http_port(all->http));
+    (void)snprintf(at_port, sizeof(at_port), ":%s", port);
+    feed *live = feed_start(all->shop, all->http, given->database,
+                            strcmp(given->url, ":") == 0 ? at_port : given->url);
     journal("ready", "port", port, "database", given->database, NULL);
     while (stopping == 0) {
         (void)usleep(LOOK_US);
@@ -76,11 +79,11 @@ static void serve(const settings *given, api *all) {
 
 static int run(const settings *given) {
     shop its = { .instance = given->instance,
-                  .patience_ms = settings_number(given->patience_ms),
-                  .overlap_ms = OVERLAP_MS };
+                 .patience_ms = settings_number(given->patience_ms),
+                 .demonstration = settings_number(given->demonstration) != 0,
+                 .overlap_ms = OVERLAP_MS };
     api all = { .shop = &its,
                 .waiting_max = settings_number(given->waiting),
-                .demonstration = settings_number(given->demonstration) != 0,
                 .stopping = &stopping };
     its.workers = workers_start(given->database, settings_number(given->workers), &stopping);
     if (its.workers == NULL) {
@@ -90,6 +93,9 @@ static int run(const settings *given) {
     if (all.http == NULL) {
         workers_stop(its.workers);
         return 1;
+    }
+    if (its.demonstration) {
+        http_open_to_all_origins(all.http);
     }
     connect_to_ensemble(given, &its);
     serve(given, &all);

@@ -13,11 +13,12 @@
     X(instance, "inventory", 0, 0)     /* who this is, among several */                            \
     X(address, "127.0.0.1", 0, 0)      /* to listen at */                                          \
     X(port, "8080", 0, 65535)          /* 0: any that is free */                                   \
+    X(url, ":", 0, 0)                  /* for browsers; ":": the port, at the page's host */       \
     X(workers, "4", 1, 64)             /* threads that read and write the database */              \
     X(waiting, "5000", 1, 100000)      /* orders at a time; further ones are turned away */        \
     X(patience_ms, "10000", 1, 600000) /* for the locks of an order */                             \
     X(session_timeout_ms, "10000", 100, 600000)                                                    \
-    X(demonstration, "0", 0, 1) /* 1: orders may ask for no lock, or for a pause */
+    X(demonstration, "0", 0, 1) /* 1: no lock, pauses, other origins */
 
 typedef struct settings {
 #define SETTING_FIELD(name, initial, low, high) const char *name;

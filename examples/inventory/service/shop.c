@@ -183,6 +183,11 @@ static void stop_process(int64_t ms) {
     }
 }
 
+/* So that people can see it, and so that orders without a lock overlap. */
+static void think(int64_t ms) {
+    (void)usleep((useconds_t)(ms * 1000));
+}
+
 static int64_t left_of(const order *self, size_t line) {
     int64_t left = 0;
     for (size_t i = 0; i < self->part_count; i++) {
@@ -296,6 +301,7 @@ static void sell(job *work, database *connection) {
     } else if (!decide(self)) {
         on_too_little(self, connection);
     } else {
+        think(self->think_ms);
         on_written(
             self, connection,
             store_write(connection, &self->record, self->lines, self->parts, self->part_count));
@@ -306,12 +312,12 @@ static void sell(job *work, database *connection) {
 static void sell_without_lock(order *self, database *connection) {
     self->record.token = 0;
     store_status status = store_read(connection, self->parts, self->part_count);
-    (void)usleep((useconds_t)(self->shop->overlap_ms * 1000));
     if (status != STORE_OK) {
         fail(self, "read", connection);
     } else if (!decide(self)) {
         finish(self, OUTCOME_SOLD_OUT);
     } else {
+        think(self->think_ms > 0 ? self->think_ms : self->shop->overlap_ms);
         on_written(self, connection,
                    store_write_unguarded(connection, &self->record, self->lines, self->parts,
                                          self->part_count));

@@ -36,6 +36,7 @@ struct order {
     size_t line_count;
     bool without_lock;
     int64_t pause_ms; /* the whole process is stopped for this long after its read; 0: it is not */
+    int64_t think_ms; /* it waits for this long between its read and its write */
 
     outcome outcome;
     char about[SKU_MAX + 1];   /* the product that is not there, or of which too little is left */
@@ -59,6 +60,7 @@ typedef struct shop {
     workers *workers;
     const char *instance;
     int64_t patience_ms;
+    bool demonstration; /* orders may ask for no lock, or for a pause */
     int64_t overlap_ms; /* between read and write of an order without a lock */
 } shop;
 

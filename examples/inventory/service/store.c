@@ -17,7 +17,8 @@ static const char schema[] =
     "CREATE INDEX IF NOT EXISTS parts_by_sku ON order_parts (sku);"
     "CREATE TABLE IF NOT EXISTS refusals (number BIGINT NOT NULL, sku TEXT NOT NULL, key TEXT NOT "
     "NULL,"
-    " instance TEXT NOT NULL, token BIGINT NOT NULL, fence BIGINT NOT NULL)";
+    " instance TEXT NOT NULL, token BIGINT NOT NULL, fence BIGINT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS instances (name TEXT PRIMARY KEY, url TEXT NOT NULL)";
 
 /* Whoever comes second finds the tables; on PostgreSQL two that make them at once may collide. */
 store_status store_make_tables(database *self) {
@@ -346,4 +347,37 @@ store_status store_list_refusals(database *self, int64_t limit,
     return query(
         self, "SELECT sku, key, instance, token, fence FROM refusals ORDER BY number DESC LIMIT $1",
         values, 1, tell_refusal, &list);
+}
+
+/* ---- Instances ------------------------------------------------------------------------------- */
+
+store_status store_note_instance(database *self, const char *name, const char *url) {
+    const database_value values[] = { TEXT(name), TEXT(url) };
+    return change(self,
+                  "INSERT INTO instances (name, url) VALUES ($1, $2)"
+                  " ON CONFLICT (name) DO UPDATE SET url = $2",
+                  values, 2, NULL);
+}
+
+store_status store_forget_instance(database *self, const char *name) {
+    const database_value values[] = { TEXT(name) };
+    return change(self, "DELETE FROM instances WHERE name = $1", values, 1, NULL);
+}
+
+typedef struct instance_list {
+    void (*tell)(void *arg, const char *name, const char *url);
+    void *arg;
+} instance_list;
+
+static void tell_instance(void *arg, const database_row *row) {
+    const instance_list *list = arg;
+    list->tell(list->arg, database_row_text(row, 0), database_row_text(row, 1));
+}
+
+store_status store_list_instances(database *self,
+                                  void (*tell)(void *arg, const char *name, const char *url),
+                                  void *arg) {
+    instance_list list = { tell, arg };
+    return query(self, "SELECT name, url FROM instances ORDER BY name", NULL, 0, tell_instance,
+                 &list);
 }

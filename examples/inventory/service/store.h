@@ -100,3 +100,11 @@ store_status store_list_refusals(database *self, int64_t limit,
                                  void (*tell)(void *arg, const order_record *one, const char *sku,
                                               int64_t fence),
                                  void *arg);
+
+/** For people: where this instance can be seen. A URL, or ":PORT" at the host of who asks. */
+store_status store_note_instance(database *self, const char *name, const char *url);
+store_status store_forget_instance(database *self, const char *name);
+/** By name; also those that were killed. */
+store_status store_list_instances(database *self,
+                                  void (*tell)(void *arg, const char *name, const char *url),
+                                  void *arg);
