@@ -314,6 +314,8 @@ typedef struct zkl_log_record {
     int64_t held_ms;      /* since the grant; -1: does not apply */
     int64_t session_id;   /* of the ZooKeeper session; 0 before there is one */
     int64_t token;        /* of the grant; 0 where held_ms is -1 */
+    /** The option `owner` of the lock's handle; empty if it has none, and for a lent lock. */
+    const char *lock_owner;
 } zkl_log_record;
 
 /**

@@ -116,6 +116,9 @@ zkl_request_facts zkl_request_facts_of(const zkl_request_sender *sender) {
         .record = zkl_log_record_begin(session->label, session->id),
     };
     facts.record.resource = sender->options.resource;
+    if (sender->options.origin->options->owner != NULL) {
+        facts.record.lock_owner = sender->options.origin->options->owner;
+    }
     facts.record.waited_ms = (was_granted ? sender->granted_ms : now_ms) - sender->options.began_ms;
     if (was_granted) {
         facts.record.held_ms = now_ms - sender->granted_ms;

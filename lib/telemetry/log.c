@@ -73,6 +73,7 @@ zkl_log_record zkl_log_record_begin(const char *owner, int64_t session_id) {
         .node = "",
         .behind = "",
         .message = "",
+        .lock_owner = "",
         .waited_ms = -1,
         .held_ms = -1,
         .session_id = session_id,
@@ -101,8 +102,8 @@ static void deliver(zkl_callback *callback) {
 }
 
 static log_entry *make_entry(zkl_log *log, zkl_log_record record) {
-    const char **strings[] = { &record.resource, &record.owner, &record.node, &record.behind,
-                               &record.message };
+    const char **strings[] = { &record.resource, &record.owner,   &record.node,
+                               &record.behind,   &record.message, &record.lock_owner };
     enum { STRINGS = sizeof(strings) / sizeof(strings[0]) };
     size_t size = 0;
     for (size_t i = 0; i < STRINGS; i++) {

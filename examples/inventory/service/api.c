@@ -85,7 +85,14 @@ static const char *read_lines(const json_t *from, order *one) {
     return NULL;
 }
 
+static int compare_lines(const void *one, const void *other) {
+    return strcmp(((const order_line *)one)->sku, ((const order_line *)other)->sku);
+}
+
+/* In the order of their names: so the same order is the same, however it is written, and rows of
+ * the database are always locked in one order. */
 static void write_content(order *one) {
+    qsort(one->lines, one->line_count, sizeof(one->lines[0]), compare_lines);
     char *content = one->record.content;
     size_t used = 0;
     for (size_t i = 0; i < one->line_count; i++) {
@@ -116,7 +123,7 @@ static const char *read_demonstration(const json_t *from, bool allowed, order *o
     return NULL;
 }
 
-static const char *read_order(const json_t *from, bool allows_demonstration, order *one) {
+static const char *read_order(const json_t *from, bool is_restock, order *one) {
     const char *key = json_string_value(json_object_get(from, "key"));
     const char *buyer = json_string_value(json_object_get(from, "buyer"));
     if (!is_name(key, KEY_MAX)) {
@@ -130,8 +137,14 @@ static const char *read_order(const json_t *from, bool allows_demonstration, ord
     (void)snprintf(one->record.key, sizeof(one->record.key), "%s", key);
     (void)snprintf(one->record.buyer, sizeof(one->record.buyer), "%s", buyer);
     const char *rule = read_lines(from, one);
+    if (rule == NULL && is_restock && one->line_count != 1) {
+        rule = "a restock is of one product";
+    }
+    if (rule == NULL && is_restock) {
+        one->lines[0].units *= -1;
+    }
     write_content(one);
-    return rule != NULL ? rule : read_demonstration(from, allows_demonstration, one);
+    return rule;
 }
 
 /* ---- Orders ---------------------------------------------------------------------------------- */
@@ -153,12 +166,15 @@ static const answer answers[] = {
     [OUTCOME_REPEATED] = { 200, "placed", NULL },
     [OUTCOME_OTHER] = { 422, "key_used", "this key was used for another order" },
     [OUTCOME_NO_PRODUCT] = { 404, "no_product", "there is no such product" },
+    [OUTCOME_TOO_WIDE] = { 422, "too_wide",
+                           "the products of an order may have 64 segments together" },
     [OUTCOME_SOLD_OUT] = { 409, "sold_out", "too little is left" },
     [OUTCOME_BUSY] = { 503, "busy", "others were served first: try again, with the same key" },
     [OUTCOME_UNAVAILABLE] = { 503, "unavailable",
                               "locks cannot be taken at the moment: try again, with the same key" },
-    [OUTCOME_FAILED] = { 500, "failed",
-                         "it is not known what became of it: ask again, with the same key" },
+    [OUTCOME_FAILED] = { 503, "failed",
+                         "the database has failed, and what became of it is not known: try again, "
+                         "with the same key" },
 };
 
 static json_t *value_of(const order *one) {
@@ -186,15 +202,15 @@ static void on_served(order *one) {
     api *of = self->api;
     journal("answered", "order", one->record.key, "reason", answers[one->outcome].reason, NULL);
     of->answered[one->outcome]++;
-    of->waiting--;
     answer_json(self->to, answers[one->outcome].status, value_of(one));
+    of->waiting--; /* last: the service ends when nobody waits */
     free(self);
 }
 
 /* Writes are turned away while locks may be lost: nothing that was read would be sure. */
 static const char *turned_away(const api *self) {
-    if (*self->stopping != 0) {
-        return "the service ends";
+    if (!workers_are_ready(self->shop->workers)) {
+        return "the database was not reached yet";
     }
     if (strcmp(shop_health(self->shop), "ok") != 0) {
         return "there is no connection to the ensemble";
@@ -210,17 +226,12 @@ static void place(api *self, const json_t *from, bool is_restock, exchange *to) 
         return;
     }
     *made = (pending){ .api = self, .to = to, .order = { .done = on_served } };
-    const char *rule = read_order(from, self->shop->demonstration, &made->order);
-    if (rule == NULL && is_restock && made->order.line_count != 1) {
-        rule = "a restock is of one product";
-    }
+    const char *rule = read_order(from, is_restock, &made->order);
+    rule = rule != NULL ? rule : read_demonstration(from, self->shop->demonstration, &made->order);
     if (rule != NULL) {
         answer_error(to, 400, "bad_request", rule);
         free(made);
         return;
-    }
-    if (is_restock) {
-        made->order.lines[0].units *= -1;
     }
     self->waiting++;
     shop_serve(self->shop, &made->order);
@@ -236,7 +247,6 @@ static json_t *product_value(const product *one) {
 
 typedef struct task {
     job work; /* first */
-    api *api;
     exchange *to;
     product given;
 } task;
@@ -280,11 +290,14 @@ static void begin_task(api *self, void (*run)(job *work, database *connection),
         answer_error(to, 503, "unavailable", "out of memory");
         return;
     }
-    *made = (task){ .work = { .run = run }, .api = self, .to = to };
+    *made = (task){ .work = { .run = run }, .to = to };
     if (given != NULL) {
         made->given = *given;
     }
-    workers_add(self->shop->workers, &made->work);
+    if (!workers_are_ready(self->shop->workers) || !workers_add(self->shop->workers, &made->work)) {
+        answer_error(to, 503, "unavailable", "the database was not reached yet");
+        free(made);
+    }
 }
 
 static void place_product(api *self, const json_t *from, exchange *to) {
@@ -297,8 +310,9 @@ static void place_product(api *self, const json_t *from, exchange *to) {
         rule = "name: must be a text of at most 200 bytes";
     }
     if (segments != NULL) {
-        one.segments = (int)json_integer_value(segments);
-        if (one.segments < 1 || one.segments > SEGMENTS_MAX) {
+        json_int_t count = json_integer_value(segments);
+        one.segments = (int)count;
+        if (count < 1 || count > SEGMENTS_MAX) {
             rule = "segments: must be a number from 1 to 32";
         }
     }
@@ -321,12 +335,12 @@ typedef struct pending_inquiry {
 static void on_read(inquiry *one) {
     pending_inquiry *self = (pending_inquiry *)one;
     const answer *how = &answers[one->outcome];
-    self->api->waiting--;
     if (one->outcome == OUTCOME_PLACED) {
         answer_json(self->to, 200, product_value(&one->found));
     } else {
         answer_error(self->to, how->status, how->reason, how->message);
     }
+    self->api->waiting--; /* as of orders */
     free(self);
 }
 
@@ -347,7 +361,8 @@ static void inquire(api *self, const char *sku, exchange *to) {
 /* ---- For operators --------------------------------------------------------------------------- */
 
 static void tell_health(const api *self, exchange *to) {
-    const char *health = *self->stopping != 0 ? "stopping" : shop_health(self->shop);
+    bool is_ready = workers_are_ready(self->shop->workers);
+    const char *health = is_ready ? shop_health(self->shop) : "starting";
     answer_json(to, strcmp(health, "ok") == 0 ? 200 : 503,
                 json_pack("{s:s, s:s, s:i}", "locks", health, "instance", self->shop->instance,
                           "waiting", (int)self->waiting));
@@ -356,8 +371,9 @@ static void tell_health(const api *self, exchange *to) {
 static void tell_metrics(const api *self, exchange *to) {
     char *page = malloc(METRICS_SIZE);
     size_t length = 0;
-    if (page == NULL || self->shop->client == NULL ||
-        zkl_client_metrics(self->shop->client, page, METRICS_SIZE - 4096, &length) != ZKL_OK) {
+    zkl_client *client = self->shop->client;
+    if (page == NULL || client == NULL ||
+        zkl_client_metrics(client, page, METRICS_SIZE - 4096, &length) != ZKL_OK) {
         length = 0;
     }
     if (page == NULL) {
@@ -421,11 +437,11 @@ static void handle_get(api *self, const http_request *request, exchange *to) {
 }
 
 void api_handle(void *arg, const http_request *request, exchange *of) {
-    if (strcmp(request->method, "GET") == 0) {
+    if (strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0) {
         handle_get(arg, request, of);
     } else if (strcmp(request->method, "POST") == 0) {
         handle_post(arg, request, of);
     } else {
-        answer_error(of, 405, "bad_method", "only GET and POST are known");
+        answer_error(of, 405, "bad_method", "only GET, HEAD and POST are known");
     }
 }

@@ -2,6 +2,8 @@
  * ways. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "http.h"
 #include "shop.h"
 
@@ -9,9 +11,8 @@ typedef struct api {
     shop *shop;
     http *http;
     int waiting_max;
-    const volatile int *stopping;
-    _Atomic int waiting; /* orders and inquiries that are not answered yet */
-    _Atomic long answered[OUTCOME_FAILED + 1];
+    atomic_int waiting; /* orders and inquiries that are not answered yet */
+    atomic_long answered[OUTCOME_FAILED + 1];
 } api;
 
 /** An http_handler; arg: the api. */

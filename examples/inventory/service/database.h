@@ -52,14 +52,15 @@ void database_close(database *self);
 /** What went wrong last, for people. */
 const char *database_error(const database *self);
 
-/** Runs one statement. *changed (may be NULL) receives how many rows it has changed. */
+/** Runs one statement. *changed (may be NULL) receives how many rows it has changed. Outside a
+ *  transaction it may be run twice, where a connection is lost: so it must bear that. */
 database_status database_run(database *self, const database_call *call, int64_t *changed);
 
 /** Statements without parameters and results, such as those of a schema, with ; between them. */
 database_status database_execute(database *self, const char *sql);
 
-/** A transaction that only one connection can be in; its end. A connection that was lost is made
- *  anew by the next database_begin. */
+/** A transaction (of SQLite only one connection at a time can be in one); its end. A connection
+ * that was lost in it is made again by the next database_begin. */
 database_status database_begin(database *self);
 database_status database_commit(database *self);
 void database_roll_back(database *self);

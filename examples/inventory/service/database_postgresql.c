@@ -31,12 +31,19 @@ static void ignore_notice(void *arg, const char *message) {
     (void)message; /* "relation already exists, skipping" */
 }
 
+/* A server that is gone in silence holds no thread up for long, nor does a client that was stopped
+ * in a transaction its rows. What the URL says of these goes before. */
 static database *open_url(const char *where, database_status *status) {
+    const char *const names[] = { "connect_timeout", "tcp_user_timeout", "keepalives_idle",
+                                  "options",         "dbname",           NULL };
+    const char *const values[] = { "5",   "20000",
+                                   "10",  "-c idle_in_transaction_session_timeout=10000",
+                                   where, NULL };
     postgresql_database *self = calloc(1, sizeof(*self));
     if (self == NULL) {
         return NULL;
     }
-    self->handle = PQconnectdb(where);
+    self->handle = PQconnectdbParams(names, values, 1);
     (void)PQsetNoticeProcessor(self->handle, ignore_notice, NULL);
     *status = PQstatus(self->handle) == CONNECTION_OK ? DATABASE_OK : DATABASE_ERROR;
     return &self->base;
@@ -62,12 +69,19 @@ static const char *error(const database *base) {
     return PQerrorMessage(((const postgresql_database *)base)->handle);
 }
 
-/* Outside a transaction a connection that was lost is made again. */
-static void reconnect(postgresql_database *self) {
-    if (PQstatus(self->handle) != CONNECTION_OK) {
-        PQreset(self->handle);
-        forget_prepared(self); /* they are those of the connection */
+/* Makes a connection that was lost again. False: it is none that was lost. */
+static bool reconnect(postgresql_database *self) {
+    if (PQstatus(self->handle) == CONNECTION_OK) {
+        return false;
     }
+    PQreset(self->handle);
+    forget_prepared(self); /* they are those of the connection */
+    return true;
+}
+
+static bool is_in_transaction(const postgresql_database *self) {
+    PGTransactionStatusType status = PQtransactionStatus(self->handle);
+    return status != PQTRANS_IDLE && status != PQTRANS_UNKNOWN;
 }
 
 static database_status status_of(const PGresult *result) {
@@ -102,14 +116,11 @@ static const char *prepare(postgresql_database *self, const char *sql) {
     return found->name;
 }
 
-static database_status run(database *base, const database_call *call, int64_t *changed) {
-    postgresql_database *self = of(base);
+static database_status run_once(postgresql_database *self, const database_call *call,
+                                int64_t *changed) {
     char numbers[VALUES_MAX][NUMBER_SIZE];
     const char *values[VALUES_MAX];
     *changed = 0;
-    if (PQtransactionStatus(self->handle) == PQTRANS_UNKNOWN) {
-        reconnect(self);
-    }
     const char *name = call->count <= VALUES_MAX ? prepare(self, call->sql) : NULL;
     if (name == NULL) {
         return DATABASE_ERROR;
@@ -120,7 +131,7 @@ static database_status run(database *base, const database_call *call, int64_t *c
     }
     self->current = PQexecPrepared(self->handle, name, (int)call->count, values, NULL, NULL, 0);
     database_status status = status_of(self->current);
-    database_row row = { .of = base };
+    database_row row = { .of = &self->base };
     for (; status == DATABASE_OK && row.number < PQntuples(self->current); row.number++) {
         if (call->row != NULL) {
             call->row(call->arg, &row);
@@ -131,15 +142,29 @@ static database_status run(database *base, const database_call *call, int64_t *c
     return status;
 }
 
-static database_status execute(database *base, const char *sql) {
-    postgresql_database *self = of(base);
-    if (strcmp(sql, base->kind->begin) == 0) {
-        reconnect(self);
-    }
+static database_status execute_once(postgresql_database *self, const char *sql) {
     PGresult *result = PQexec(self->handle, sql);
     database_status status = status_of(result);
     PQclear(result);
     return status;
+}
+
+/* What finds the connection lost is done once more on a new one; never in the midst of a
+ * transaction, nor at its end. */
+static database_status run(database *base, const database_call *call, int64_t *changed) {
+    postgresql_database *self = of(base);
+    bool may_repeat = !is_in_transaction(self);
+    database_status status = run_once(self, call, changed);
+    return status == DATABASE_ERROR && may_repeat && reconnect(self) ? run_once(self, call, changed)
+                                                                     : status;
+}
+
+static database_status execute(database *base, const char *sql) {
+    postgresql_database *self = of(base);
+    bool may_repeat = strcmp(sql, base->kind->begin) == 0;
+    database_status status = execute_once(self, sql);
+    return status == DATABASE_ERROR && may_repeat && reconnect(self) ? execute_once(self, sql)
+                                                                     : status;
 }
 
 static const char *row_text(const database_row *row, int column) {

@@ -19,6 +19,8 @@ enum {
 struct feed {
     shop *of;
     http *to;
+    const char *database_at;
+    const char *url;
     database *connection;
     atomic_bool stopping;
     pthread_t thread;
@@ -55,6 +57,7 @@ static void add_queue(const feed *self, const char *lock_root, const product *on
 typedef struct draft {
     const feed *feed;
     const char *lock_root;
+    bool with_queues; /* the ensemble can be asked */
     json_t *products;
     json_t *orders;
     json_t *refusals;
@@ -64,7 +67,7 @@ typedef struct draft {
 static void add_product(void *arg, const product *one) {
     draft *self = arg;
     json_t *queue = json_array();
-    for (int i = 0; i < one->segments; i++) {
+    for (int i = 0; i < one->segments && self->with_queues && !self->feed->stopping; i++) {
         add_queue(self->feed, self->lock_root, one, i, queue);
     }
     json_array_append_new(self->products,
@@ -97,9 +100,11 @@ static void add_instance(void *arg, const char *name, const char *url) {
 
 static void tell(feed *self) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    const char *health = shop_health(self->of);
     (void)zkl_client_info(self->of->client, &information);
     draft now = { .feed = self,
                   .lock_root = information.lock_root,
+                  .with_queues = strcmp(health, "ok") == 0,
                   .products = json_array(),
                   .orders = json_array(),
                   .refusals = json_array(),
@@ -110,7 +115,7 @@ static void tell(feed *self) {
     (void)store_list_instances(self->connection, add_instance, &now);
     json_t *value = json_pack(
         "{s:s, s:b, s:s, s:i, s:o, s:o, s:o, s:o}", "instance", self->of->instance, "demonstration",
-        self->of->demonstration, "locks", shop_health(self->of), "session_timeout_ms",
+        self->of->demonstration, "locks", health, "session_timeout_ms",
         (int)information.session_timeout_ms, "products", now.products, "orders", now.orders,
         "refusals", now.refusals, "instances", now.instances);
     char *text = json_dumps(value, JSON_COMPACT | JSON_PRESERVE_ORDER);
@@ -121,14 +126,28 @@ static void tell(feed *self) {
     free(text);
 }
 
+static bool has_connection(feed *self) {
+    if (self->connection == NULL &&
+        (database_open(self->database_at, &self->connection) != DATABASE_OK ||
+         store_note_instance(self->connection, self->of->instance, self->url) != STORE_OK)) {
+        database_close(self->connection);
+        self->connection = NULL;
+    }
+    return self->connection != NULL;
+}
+
 static void *run(void *arg) {
     feed *self = arg;
     while (!self->stopping) {
-        if (http_streams(self->to) > 0 && self->of->client != NULL) {
+        if (has_connection(self) && http_streams(self->to) > 0 && self->of->client != NULL) {
             tell(self);
         }
         (void)usleep(PAUSE_US);
     }
+    if (self->connection != NULL) {
+        (void)store_forget_instance(self->connection, self->of->instance);
+    }
+    database_close(self->connection);
     return NULL;
 }
 
@@ -139,10 +158,9 @@ feed *feed_start(shop *of, http *to, const char *database_at, const char *url) {
     }
     self->of = of;
     self->to = to;
-    if (database_open(database_at, &self->connection) != DATABASE_OK ||
-        store_note_instance(self->connection, of->instance, url) != STORE_OK ||
-        pthread_create(&self->thread, NULL, run, self) != 0) {
-        database_close(self->connection);
+    self->database_at = database_at;
+    self->url = url;
+    if (pthread_create(&self->thread, NULL, run, self) != 0) {
         free(self);
         return NULL;
     }
@@ -153,8 +171,6 @@ void feed_stop(feed *self) {
     if (self != NULL) {
         self->stopping = true;
         pthread_join(self->thread, NULL);
-        (void)store_forget_instance(self->connection, self->of->instance);
-        database_close(self->connection);
         free(self);
     }
 }

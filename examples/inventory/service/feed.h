@@ -7,7 +7,7 @@
 
 typedef struct feed feed;
 
-/** NULL: no memory, thread, or connection to the database. url: where this instance's page is, for
- *  the pages of the others. */
+/** NULL: no memory, or no thread. url: where this instance's page is, for the pages of the others;
+ *  lives as long as the feed, as database_at does. */
 feed *feed_start(shop *of, http *to, const char *database_at, const char *url);
 void feed_stop(feed *self);

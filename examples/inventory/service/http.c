@@ -3,14 +3,23 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #include "journal.h"
 
-enum { CONNECTIONS_MAX = 20000, IDLE_TIMEOUT_S = 60, STREAM_BLOCK = 65536 };
+enum {
+    CONNECTIONS_MAX = 20000,
+    IDLE_TIMEOUT_S = 60,
+    STREAM_BLOCK = 65536,
+    SEND_MS = 5000,
+    LOOK_MS = 10
+};
 
 struct exchange {
     struct http *all;
@@ -33,10 +42,14 @@ struct http {
     struct MHD_Daemon *daemon;
     http_handler *handler;
     void *arg;
+    pthread_mutex_t handling; /* held while the handler runs */
+    bool refusing;
+    int listening; /* since it refuses; -1 */
     pthread_mutex_t mutex;
     exchange *streams;
+    int under_way; /* requests, until their answers are sent */
     bool closing;
-    bool open;
+    atomic_bool open;
 };
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -68,14 +81,18 @@ static void add_headers(const exchange *self, struct MHD_Response *to, const cha
 void exchange_answer(exchange *self, unsigned status, const char *type, char *text,
                      int retry_after_s) {
     char seconds[16];
+    size_t length = text != NULL ? strlen(text) : 0;
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
+        MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE);
     add_headers(self, response, type);
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST");
+    }
     if (retry_after_s > 0) {
         (void)snprintf(seconds, sizeof(seconds), "%d", retry_after_s);
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
     }
-    answer_with(self, status, response);
+    answer_with(self, text != NULL ? status : MHD_HTTP_INTERNAL_SERVER_ERROR, response);
 }
 
 /* ---- Streams --------------------------------------------------------------------------------- */
@@ -161,18 +178,37 @@ static void take_body(exchange *self, const char *bytes, size_t size) {
     }
 }
 
+static void refuse(exchange *self, unsigned status, const char *reason, const char *message) {
+    char *text = NULL;
+    if (asprintf(&text, "{\"reason\":\"%s\",\"error\":\"%s\"}", reason, message) < 0) {
+        text = NULL;
+    }
+    exchange_answer(self, status, "application/json", text,
+                    status == MHD_HTTP_SERVICE_UNAVAILABLE ? 1 : 0);
+}
+
+static void count_under_way(http *self, int change) {
+    pthread_mutex_lock(&self->mutex);
+    self->under_way += change;
+    pthread_mutex_unlock(&self->mutex);
+}
+
 static void handle(http *self, exchange *one, const char *method, const char *path) {
     http_request request = { .method = method,
                              .path = path,
                              .body = one->body != NULL ? one->body : "",
                              .size = one->size };
     one->is_handled = true;
-    if (one->is_too_long) {
-        exchange_answer(one, MHD_HTTP_CONTENT_TOO_LARGE, "application/json",
-                        strdup("{\"error\":\"the body is longer than 65536 bytes\"}\n"), 0);
+    count_under_way(self, 1);
+    pthread_mutex_lock(&self->handling);
+    if (self->refusing) {
+        refuse(one, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable", "the service ends");
+    } else if (one->is_too_long) {
+        refuse(one, MHD_HTTP_CONTENT_TOO_LARGE, "too_long", "the body is longer than 65536 bytes");
     } else {
         self->handler(self->arg, &request, one);
     }
+    pthread_mutex_unlock(&self->handling);
 }
 
 /* Called for the head, for pieces of the body, at its end, and again when the connection is
@@ -226,6 +262,7 @@ static void on_end(void *arg, struct MHD_Connection *connection, void **own,
         DL_DELETE(self->streams, one);
     }
     pthread_mutex_unlock(&self->mutex);
+    count_under_way(self, one->is_handled ? -1 : 0);
     free(one->pending);
     free(one->body);
     free(one);
@@ -233,6 +270,12 @@ static void on_end(void *arg, struct MHD_Connection *connection, void **own,
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
+
+static void free_all(http *self) {
+    pthread_mutex_destroy(&self->mutex);
+    pthread_mutex_destroy(&self->handling);
+    free(self);
+}
 
 http *http_start(const char *address, uint16_t port, http_handler *handler, void *arg) {
     struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port) };
@@ -243,6 +286,8 @@ http *http_start(const char *address, uint16_t port, http_handler *handler, void
         return NULL;
     }
     pthread_mutex_init(&self->mutex, NULL);
+    pthread_mutex_init(&self->handling, NULL);
+    self->listening = -1;
     self->handler = handler;
     self->arg = arg;
     self->daemon = MHD_start_daemon(
@@ -253,8 +298,7 @@ http *http_start(const char *address, uint16_t port, http_handler *handler, void
     if (self->daemon == NULL) {
         journal("not_listening", "address", address, "why", "the port is taken, or not allowed",
                 NULL);
-        pthread_mutex_destroy(&self->mutex);
-        free(self);
+        free_all(self);
         return NULL;
     }
     return self;
@@ -269,8 +313,22 @@ uint16_t http_port(const http *self) {
     return info != NULL ? info->port : 0;
 }
 
-void http_quiesce(http *self) {
-    (void)MHD_quiesce_daemon(self->daemon);
+/* The socket stays the daemon's until that ends; shut down, it refuses connections. */
+void http_refuse(http *self) {
+    self->listening = MHD_quiesce_daemon(self->daemon);
+    if (self->listening >= 0) {
+        (void)shutdown(self->listening, SHUT_RDWR);
+    }
+    pthread_mutex_lock(&self->handling);
+    self->refusing = true;
+    pthread_mutex_unlock(&self->handling);
+}
+
+static int requests_under_way(http *self) {
+    pthread_mutex_lock(&self->mutex);
+    int count = self->under_way;
+    pthread_mutex_unlock(&self->mutex);
+    return count;
 }
 
 void http_stop(http *self) {
@@ -281,7 +339,13 @@ void http_stop(http *self) {
         wake(one);
     }
     pthread_mutex_unlock(&self->mutex);
+    for (int waited_ms = 0; requests_under_way(self) > 0 && waited_ms < SEND_MS;
+         waited_ms += LOOK_MS) {
+        (void)usleep(LOOK_MS * 1000);
+    }
     MHD_stop_daemon(self->daemon);
-    pthread_mutex_destroy(&self->mutex);
-    free(self);
+    if (self->listening >= 0) {
+        (void)close(self->listening);
+    }
+    free_all(self);
 }

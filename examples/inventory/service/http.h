@@ -31,11 +31,14 @@ http *http_start(const char *address, uint16_t port, http_handler *handler, void
 uint16_t http_port(const http *self);
 /** Pages of other origins, such as those of other instances, may read the answers. */
 void http_open_to_all_origins(http *self);
-/** No further connections. */
-void http_quiesce(http *self);
+/** From its return on there are no further connections, and no calls of the handler: requests that
+ *  still come on open connections are turned away. */
+void http_refuse(http *self);
+/** Once all requests are answered: sends what is left to send, and ends. */
 void http_stop(http *self);
 
-/** The text is freed with free(). retry_after_s: 0, or the header Retry-After. */
+/** The text is freed with free(); NULL: there was no memory for it. retry_after_s: 0, or the header
+ *  Retry-After. */
 void exchange_answer(exchange *self, unsigned status, const char *type, char *text,
                      int retry_after_s);
 /** The exchange goes on for ever, as server-sent events: what exchange_tell gives. */

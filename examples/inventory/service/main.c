@@ -1,9 +1,10 @@
 /* The inventory service: inventory-service [FILE OF SETTINGS]; see ../README.md. */
-#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -12,69 +13,104 @@
 #include "settings.h"
 
 enum {
-    LOOK_US = 50000,
+    LOOK_MS = 50,
+    CONNECT_TIMEOUT_MS = 5000,
     CLOSE_TIMEOUT_MS = 5000,
-    FINISH_MS = 30000,
-    RETRY_US = 500000,
+    FINISH_MS = 20000,
+    RETRY_MS = 500,
     OVERLAP_MS = 30
 };
 
-static volatile int stopping;
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+static atomic_bool stopping;
 
 static void on_signal(int number) {
     (void)number;
-    stopping = 1;
+    stopping = true;
 }
 
-/* What zklock tells of queues, between the lines of the orders: by node. */
+static void pause_for(int ms) {
+    (void)usleep((useconds_t)ms * 1000);
+}
+
+/* What zklock tells of queues, between the lines of the orders. */
 static void on_log(void *arg, const zkl_log_record *record) {
     (void)arg;
     if (record->event == ZKL_LOG_QUEUED) {
-        journal("queued", "node", record->node, "behind", record->behind, NULL);
-    } else if (record->event == ZKL_LOG_RELEASED) {
-        journal("released", "node", record->node, "held_ms", journal_number(record->held_ms), NULL);
+        journal("queued", "order", record->lock_owner, "node", record->node, "behind",
+                record->behind, NULL);
+    } else if (record->event == ZKL_LOG_RELEASED || record->event == ZKL_LOG_LOST) {
+        journal(zkl_log_event_name((int)record->event), "order", record->lock_owner, "token",
+                journal_number(record->token), "node", record->node, "held_ms",
+                journal_number(record->held_ms), NULL);
     } else if (record->level <= ZKL_LOG_WARN || record->event == ZKL_LOG_CONNECTED) {
         journal(zkl_log_event_name((int)record->event), "node", record->node, "what",
                 record->message, NULL);
     }
 }
 
-/* The ensemble may start after us: until it is there every order is turned away. */
-static void connect_to_ensemble(const settings *given, shop *to) {
+/* The ensemble may start after us: until it is there every order is turned away. False: it is no
+ * use to wait. */
+static bool connect_to_ensemble(const settings *given, shop *to) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
+    int status = ZKL_DISCONNECTED;
     options.session_timeout_ms = settings_number(given->session_timeout_ms);
+    options.connect_timeout_ms = CONNECT_TIMEOUT_MS;
     options.label = given->instance;
     options.metrics = 1;
     options.log_callback = on_log;
     options.log_level = ZKL_LOG_DEBUG;
-    while (stopping == 0 && client == NULL) {
-        if (zkl_client_open(given->hosts, &options, &client) != ZKL_OK) {
+    while (!stopping && status == ZKL_DISCONNECTED) {
+        status = zkl_client_open(given->hosts, &options, &client);
+        if (status != ZKL_OK) {
             journal("ensemble_not_reached", "why", zkl_error_message(), NULL);
-            (void)usleep(RETRY_US);
+            pause_for(RETRY_MS);
         }
     }
     to->client = client;
+    return status == ZKL_OK || status == ZKL_DISCONNECTED;
 }
 
-static void serve(const settings *given, api *all) {
-    char port[16];
-    char at_port[32];
-    (void)snprintf(port, sizeof(port), "%d", (int)http_port(all->http));
-    (void)snprintf(at_port, sizeof(at_port), ":%s", port);
-    feed *live = feed_start(all->shop, all->http, given->database,
-                            strcmp(given->url, ":") == 0 ? at_port : given->url);
-    journal("ready", "port", port, "database", given->database, NULL);
-    while (stopping == 0) {
-        (void)usleep(LOOK_US);
+static void tell_changes(shop *its, const char **health) {
+    const char *now = shop_health(its);
+    if (*health == NULL || strcmp(now, *health) != 0) {
+        journal("locks", "are", now, NULL);
+        *health = now;
     }
+}
+
+static void serve(api *all) {
+    const char *health = NULL;
+    while (!stopping && !workers_are_ready(all->shop->workers)) {
+        pause_for(LOOK_MS);
+    }
+    if (!stopping) {
+        journal("ready", "port", journal_number(http_port(all->http)), NULL);
+    }
+    while (!stopping) {
+        tell_changes(all->shop, &health);
+        pause_for(LOOK_MS);
+    }
+}
+
+/* Everybody is answered: first those whose orders end by themselves; then those who wait for a
+ * worker, and for a lock. Only when nobody uses a thing any more it goes. */
+static void leave(api *all) {
+    zkl_client *client = all->shop->client;
     journal("stopping", NULL);
-    http_quiesce(all->http);
-    for (int waited_ms = 0; all->waiting > 0 && waited_ms < FINISH_MS;
-         waited_ms += LOOK_US / 1000) {
-        (void)usleep(LOOK_US);
+    http_refuse(all->http);
+    for (int waited_ms = 0; all->waiting > 0 && waited_ms < FINISH_MS; waited_ms += LOOK_MS) {
+        pause_for(LOOK_MS);
     }
-    feed_stop(live);
+    workers_stop(all->shop->workers);
+    if (client != NULL) {
+        (void)zkl_client_close(client, CLOSE_TIMEOUT_MS);
+    }
+    http_stop(all->http);
+    workers_free(all->shop->workers);
+    journal("stopped", NULL);
 }
 
 static int run(const settings *given) {
@@ -82,46 +118,58 @@ static int run(const settings *given) {
                  .patience_ms = settings_number(given->patience_ms),
                  .demonstration = settings_number(given->demonstration) != 0,
                  .overlap_ms = OVERLAP_MS };
-    api all = { .shop = &its,
-                .waiting_max = settings_number(given->waiting),
-                .stopping = &stopping };
-    its.workers = workers_start(given->database, settings_number(given->workers), &stopping);
+    api all = { .shop = &its, .waiting_max = settings_number(given->waiting) };
+    its.workers = workers_start(given->database, settings_number(given->workers));
     if (its.workers == NULL) {
-        return stopping != 0 ? 0 : 1;
+        return EXIT_FAILED;
     }
     all.http = http_start(given->address, (uint16_t)settings_number(given->port), api_handle, &all);
     if (all.http == NULL) {
         workers_stop(its.workers);
-        return 1;
+        workers_free(its.workers);
+        return EXIT_FAILED;
     }
     if (its.demonstration) {
         http_open_to_all_origins(all.http);
     }
-    connect_to_ensemble(given, &its);
-    serve(given, &all);
-    if (its.client != NULL) {
-        (void)zkl_client_close(its.client, CLOSE_TIMEOUT_MS);
+    char at_port[32];
+    (void)snprintf(at_port, sizeof(at_port), ":%d", (int)http_port(all.http));
+    feed *live = feed_start(&its, all.http, given->database,
+                            strcmp(given->url, ":") == 0 ? at_port : given->url);
+    bool is_right = connect_to_ensemble(given, &its);
+    if (is_right) {
+        serve(&all);
     }
-    workers_stop(its.workers);
-    http_stop(all.http);
-    journal("stopped", NULL);
-    return 0;
+    feed_stop(live);
+    leave(&all);
+    return is_right ? EXIT_SUCCESS : EXIT_USAGE;
+}
+
+/* A connection takes a descriptor, and the usual limit of 1024 is for programs that use select. */
+static void allow_descriptors(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }
 
 int main(int argc, char **argv) {
     settings given;
     if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
         (void)fprintf(stderr, "usage: inventory-service [FILE OF SETTINGS]\n");
-        return 2;
+        return EXIT_USAGE;
     }
     if (!settings_read(&given, argc == 2 ? argv[1] : NULL)) {
-        return 2;
+        return EXIT_USAGE;
     }
-    const struct sigaction action = { .sa_handler = on_signal };
+    /* A second signal ends it at once: what it has not written others do not see. */
+    const struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigaction(SIGINT, &action, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGCHLD, SIG_IGN); /* of pauses that were asked for */
+    allow_descriptors();
     journal_begin(given.instance);
     return run(&given);
 }

@@ -9,7 +9,7 @@
 
 #include "journal.h"
 
-enum { PATH_SIZE = ZKL_ROOT_MAX + SKU_MAX + 32 };
+enum { PATH_SIZE = ZKL_ROOT_MAX + SKU_MAX + 32, FENCED_OFF_MAX = 5 };
 
 static int64_t now_ms(void) {
     struct timespec now;
@@ -19,19 +19,29 @@ static int64_t now_ms(void) {
 
 /* ---- The ensemble ---------------------------------------------------------------------------- */
 
-const char *shop_health(const shop *self) {
+const char *shop_health(shop *self) {
     zkl_client_information now = ZKL_CLIENT_INFORMATION_INIT;
-    if (self->client == NULL || zkl_client_info(self->client, &now) != ZKL_OK) {
+    zkl_client *client = self->client;
+    if (client == NULL || zkl_client_info(client, &now) != ZKL_OK) {
         return "lost";
     }
-    return now.connected ? "ok" : now.session_id != 0 ? "suspect" : "lost";
+    if (now.connected) {
+        self->connected_ms = now_ms();
+        return "ok";
+    }
+    bool is_over = now.session_id == 0 || now_ms() - self->connected_ms > now.session_timeout_ms;
+    return is_over ? "lost" : "suspect";
 }
 
+/* Of what was not granted: nothing was written. */
 static outcome outcome_of(int status) {
-    bool is_over_time = status == ZKL_TIMEOUT || status == ZKL_QUEUE_FULL;
-    bool is_away = status == ZKL_DISCONNECTED || status == ZKL_CLOSED || status == ZKL_CANCELLED ||
-                   status == ZKL_SESSION_EXPIRED;
-    return is_over_time ? OUTCOME_BUSY : is_away ? OUTCOME_UNAVAILABLE : OUTCOME_FAILED;
+    return status == ZKL_TIMEOUT || status == ZKL_TOO_MANY_REQUESTS ? OUTCOME_BUSY
+                                                                    : OUTCOME_UNAVAILABLE;
+}
+
+/* What is left of an order's or an inquiry's time. */
+static int64_t patience_left_ms(const shop *self, int64_t asked_ms) {
+    return self->patience_ms - (now_ms() - asked_ms);
 }
 
 /* The names are those of striped_lock.h: zklock's own tools show them. */
@@ -50,16 +60,32 @@ static void finish(order *self, outcome what) {
     self->done(self);
 }
 
-static void fail(order *self, const char *what, database *connection) {
-    journal("failed", "order", self->record.key, "what", what, "why", database_error(connection),
-            NULL);
+static void fail_with(order *self, const char *what, const char *why) {
+    journal("failed", "order", self->record.key, "what", what, "why", why, NULL);
     finish(self, OUTCOME_FAILED);
+}
+
+static void fail(order *self, const char *what, database *connection) {
+    fail_with(self, what, database_error(connection));
+}
+
+static void finish_about(order *self, outcome what, const order_line *line) {
+    (void)snprintf(self->about, sizeof(self->about), "%s", line->sku);
+    finish(self, what);
+}
+
+/* Further steps are for workers; when these have stopped there are none. */
+static void go_on(order *self, void (*step)(job *work, database *connection)) {
+    self->work.run = step;
+    if (!workers_add(self->shop->workers, &self->work)) {
+        finish(self, OUTCOME_UNAVAILABLE);
+    }
 }
 
 /* ---- 1. From which segments ------------------------------------------------------------------ */
 
 /* The first of a product that seems to have enough, from one on that depends on the order, so that
- * buyers spread; of a restock all. False: none has. */
+ * buyers spread. False: none has. */
 static bool choose_one(order *self, size_t line, const int64_t left[SEGMENTS_MAX], int segments) {
     const order_line *wanted = &self->lines[line];
     unsigned begin = 0;
@@ -77,12 +103,11 @@ static bool choose_one(order *self, size_t line, const int64_t left[SEGMENTS_MAX
     return false;
 }
 
-static bool choose_all(order *self, size_t line, int segments) {
-    for (int i = 0; i < segments && self->part_count < PARTS_MAX; i++) {
+static void choose_all(order *self, size_t line, int segments) {
+    for (int i = 0; i < segments; i++) {
         self->parts[self->part_count++] =
             (part){ .line = line, .sku = self->lines[line].sku, .segment = i };
     }
-    return self->part_count <= PARTS_MAX;
 }
 
 static int count_segments(const int64_t left[SEGMENTS_MAX]) {
@@ -93,25 +118,30 @@ static int count_segments(const int64_t left[SEGMENTS_MAX]) {
     return count;
 }
 
-/* What is left may have changed when the lock is granted: it is a hint, and is read again then. */
-static store_status choose(order *self, database *connection) {
-    store_status status = STORE_OK;
+/* What is left may have changed when the lock is granted: it is a hint, and is read again then.
+ * A restock takes all segments. Whether an order is too wide must not depend on what is left.
+ * False: the order is finished. */
+static bool choose(order *self, database *connection) {
+    int all_segments = 0;
     self->part_count = 0;
-    for (size_t i = 0; i < self->line_count && status == STORE_OK; i++) {
+    for (size_t i = 0; i < self->line_count; i++) {
+        const order_line *line = &self->lines[i];
         int64_t left[SEGMENTS_MAX];
-        status = store_look_at_segments(connection, self->lines[i].sku, left);
-        int segments = count_segments(left);
-        if (status == STORE_OK && segments == 0) {
-            (void)snprintf(self->about, sizeof(self->about), "%s", self->lines[i].sku);
-            return STORE_NOT_FOUND;
+        if (store_look_at_segments(connection, line->sku, left) != STORE_OK) {
+            fail(self, "look at segments", connection);
+            return false;
         }
-        bool one =
-            !self->takes_all && self->lines[i].units > 0 && choose_one(self, i, left, segments);
-        if (!one && !choose_all(self, i, segments)) {
-            return STORE_ERROR;
+        int segments = count_segments(left);
+        all_segments += segments;
+        if (segments == 0 || all_segments > PARTS_MAX) {
+            finish_about(self, segments == 0 ? OUTCOME_NO_PRODUCT : OUTCOME_TOO_WIDE, line);
+            return false;
+        }
+        if (self->takes_all || line->units < 0 || !choose_one(self, i, left, segments)) {
+            choose_all(self, i, segments);
         }
     }
-    return status;
+    return true;
 }
 
 /* ---- 2. The locks ---------------------------------------------------------------------------- */
@@ -130,18 +160,21 @@ static int ask(order *self) {
         members[i].resource = paths[i];
         members[i].mode = ZKL_WRITE;
     }
-    int status =
-        zkl_lock_open_set(self->shop->client, members, self->part_count, &options, &self->lock);
-    int64_t left_ms = self->shop->patience_ms - (now_ms() - self->asked_ms);
+    int64_t left_ms = patience_left_ms(self->shop, self->asked_ms);
+    int status = left_ms > 0 ? zkl_lock_open_set(self->shop->client, members, self->part_count,
+                                                 &options, &self->lock)
+                             : ZKL_TIMEOUT;
+    /* From here on it may be another thread's: granted, finished and freed. */
     return status == ZKL_OK
-               ? zkl_lock_acquire_async(self->lock, ZKL_AS_OPENED, left_ms > 1 ? left_ms : 1, NULL,
-                                        on_granted, self)
+               ? zkl_lock_acquire_async(self->lock, ZKL_AS_OPENED, left_ms, NULL, on_granted, self)
                : status;
 }
 
 static void ask_or_finish(order *self) {
     zkl_lock_close(self->lock);
     self->lock = NULL;
+    journal("asked", "order", self->record.key, "segments",
+            journal_number((int64_t)self->part_count), NULL);
     int status = ask(self);
     if (status != ZKL_OK) {
         journal("not_asked", "order", self->record.key, "why", zkl_error_message(), NULL);
@@ -162,8 +195,7 @@ static void on_granted(void *arg, int status, const zkl_grant *grant) {
     self->record.token = grant->token;
     journal("granted", "order", self->record.key, "token", journal_number(grant->token), "node",
             grant->node, "waited_ms", journal_number(grant->waited_ms), NULL);
-    self->work.run = sell;
-    workers_add(self->shop->workers, &self->work);
+    go_on(self, sell);
 }
 
 /* ---- 3. Selling ------------------------------------------------------------------------------ */
@@ -201,8 +233,8 @@ static void take_from(part *one, int64_t *units) {
     *units -= one->takes;
 }
 
-/* Where each line takes its units from; a restock gives its own to the emptiest segments. False:
- * too little is left. */
+/* Where each line takes its units from; a restock spreads its own over all segments. False: too
+ * little is left. */
 static bool decide(order *self) {
     for (size_t line = 0; line < self->line_count; line++) {
         int64_t units = self->lines[line].units;
@@ -224,14 +256,12 @@ static bool decide(order *self) {
 }
 
 static void begin_again(order *self, database *connection) {
-    if (choose(self, connection) != STORE_OK) {
-        fail(self, "choose segments", connection);
-        return;
+    if (choose(self, connection)) {
+        ask_or_finish(self);
     }
-    ask_or_finish(self);
 }
 
-/* 4. The store has seen a later holder. */
+/* 4. The store has seen a later holder. If that comes again and again the tokens are wrong. */
 static void on_fenced_off(order *self, database *connection) {
     self->fenced_off++;
     self->refused_token = self->record.token;
@@ -239,17 +269,11 @@ static void on_fenced_off(order *self, database *connection) {
     (void)store_note_refusal(connection, self->parts[0].sku, &self->record, self->refused_by);
     journal("fenced_off", "order", self->record.key, "token", journal_number(self->record.token),
             "fence", journal_number(self->refused_by), NULL);
-    begin_again(self, connection);
-}
-
-/* 5. Others of the product may have some. */
-static void on_too_little(order *self, database *connection) {
-    if (self->takes_all || self->without_lock) {
-        finish(self, OUTCOME_SOLD_OUT);
-        return;
+    if (self->fenced_off < FENCED_OFF_MAX) {
+        begin_again(self, connection);
+    } else {
+        fail_with(self, "fenced off", "was the ensemble emptied, and its tokens begin anew?");
     }
-    self->takes_all = true;
-    begin_again(self, connection);
 }
 
 /* Somebody has placed an order with this key meanwhile: perhaps we ourselves, whose reply was lost.
@@ -259,6 +283,28 @@ static void on_known(order *self, const order_record *known) {
                    strcmp(known->buyer, self->record.buyer) == 0;
     self->record.token = known->token;
     finish(self, is_same ? OUTCOME_REPEATED : OUTCOME_OTHER);
+}
+
+/* 5. Others of the product may have some; and the last units may be this order's own, which was
+ * placed meanwhile by another request with its key. */
+static void on_too_little(order *self, database *connection) {
+    order_record known;
+    if (!self->takes_all && !self->without_lock) {
+        self->takes_all = true;
+        begin_again(self, connection);
+        return;
+    }
+    switch (store_find_order(connection, self->record.key, &known)) {
+    case STORE_OK:
+        on_known(self, &known);
+        break;
+    case STORE_NOT_FOUND:
+        finish(self, OUTCOME_SOLD_OUT);
+        break;
+    default:
+        fail(self, "look for the order", connection);
+        break;
+    }
 }
 
 static void on_written(order *self, database *connection, store_status status) {
@@ -330,18 +376,14 @@ static void prepare(job *work, database *connection) {
     store_status status = store_find_order(connection, self->record.key, &known);
     if (status == STORE_OK) {
         on_known(self, &known);
-        return;
-    }
-    status = status == STORE_NOT_FOUND ? choose(self, connection) : status;
-    if (status == STORE_NOT_FOUND) {
-        finish(self, OUTCOME_NO_PRODUCT);
-    } else if (status != STORE_OK) {
-        fail(self, "prepare", connection);
-    } else if (self->without_lock) {
-        sell_without_lock(self, connection);
-    } else {
-        journal("asked", "order", self->record.key, NULL);
-        ask_or_finish(self);
+    } else if (status != STORE_NOT_FOUND) {
+        fail(self, "look for the order", connection);
+    } else if (choose(self, connection)) {
+        if (self->without_lock) {
+            sell_without_lock(self, connection);
+        } else {
+            ask_or_finish(self);
+        }
     }
 }
 
@@ -349,8 +391,7 @@ void shop_serve(shop *self, order *one) {
     one->shop = self;
     one->asked_ms = now_ms();
     (void)snprintf(one->record.instance, sizeof(one->record.instance), "%s", self->instance);
-    one->work.run = prepare;
-    workers_add(self->workers, &one->work);
+    go_on(one, prepare);
 }
 
 /* ---- Reading a product ----------------------------------------------------------------------- */
@@ -360,6 +401,13 @@ static void finish_inquiry(inquiry *self, outcome what) {
     self->lock = NULL;
     self->outcome = what;
     self->done(self);
+}
+
+static void go_on_reading(inquiry *self, void (*step)(job *work, database *connection)) {
+    self->work.run = step;
+    if (!workers_add(self->shop->workers, &self->work)) {
+        finish_inquiry(self, OUTCOME_UNAVAILABLE);
+    }
 }
 
 static void ask_to_read(inquiry *self);
@@ -387,8 +435,7 @@ static void on_may_read(void *arg, int status, const zkl_grant *grant) {
         return;
     }
     self->token = grant->token;
-    self->work.run = read_product;
-    workers_add(self->shop->workers, &self->work);
+    go_on_reading(self, read_product);
 }
 
 static void ask_to_read(inquiry *self) {
@@ -404,12 +451,14 @@ static void ask_to_read(inquiry *self) {
     }
     zkl_lock_close(self->lock);
     self->lock = NULL;
-    int64_t left_ms = self->shop->patience_ms - (now_ms() - self->asked_ms);
-    int status = zkl_lock_open_set(self->shop->client, members, (size_t)self->found.segments,
-                                   &options, &self->lock);
+    int64_t left_ms = patience_left_ms(self->shop, self->asked_ms);
+    int status = left_ms > 0
+                     ? zkl_lock_open_set(self->shop->client, members, (size_t)self->found.segments,
+                                         &options, &self->lock)
+                     : ZKL_TIMEOUT;
     if (status == ZKL_OK) {
-        status = zkl_lock_acquire_async(self->lock, ZKL_AS_OPENED, left_ms > 1 ? left_ms : 1, NULL,
-                                        on_may_read, self);
+        status =
+            zkl_lock_acquire_async(self->lock, ZKL_AS_OPENED, left_ms, NULL, on_may_read, self);
     }
     if (status != ZKL_OK) {
         finish_inquiry(self, outcome_of(status));
@@ -429,6 +478,5 @@ static void prepare_inquiry(job *work, database *connection) {
 void shop_inquire(shop *self, inquiry *one) {
     one->shop = self;
     one->asked_ms = now_ms();
-    one->work.run = prepare_inquiry;
-    workers_add(self->workers, &one->work);
+    go_on_reading(one, prepare_inquiry);
 }

@@ -6,9 +6,14 @@
  *   3. granted, a worker claims the segments with the token, reads, decides, writes, and releases;
  *   4. fenced off, as the lock had passed on: nothing was written, and it begins again with 2;
  *   5. too little in its segments: it begins again with all segments of its products.
+ *
+ * The key of an order that was placed is used up, and asking again with it returns that order. A
+ * refused order leaves nothing: asked again with the same key it may be placed, for example after a
+ * restock.
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <zklock/zklock.h>
 
@@ -20,6 +25,7 @@ typedef enum outcome {
     OUTCOME_REPEATED, /* it was placed before, by the same key */
     OUTCOME_OTHER,    /* the key was used for another order */
     OUTCOME_NO_PRODUCT,
+    OUTCOME_TOO_WIDE, /* its products have more segments than a set of locks may have */
     OUTCOME_SOLD_OUT,
     OUTCOME_BUSY,        /* not granted in time */
     OUTCOME_UNAVAILABLE, /* no connection to the ensemble, or the shop closes */
@@ -56,7 +62,8 @@ struct order {
 };
 
 typedef struct shop {
-    zkl_client *client;
+    _Atomic(zkl_client *) client; /* NULL: the ensemble was not reached yet */
+    _Atomic int64_t connected_ms; /* when it was last seen to be connected */
     workers *workers;
     const char *instance;
     int64_t patience_ms;
@@ -67,9 +74,10 @@ typedef struct shop {
 /** Takes the order over. */
 void shop_serve(shop *self, order *one);
 
-/** "ok", "suspect" (no connection to the ensemble: locks may be lost) or "lost" (the session has
- *  ended, and no other is there yet). Static. */
-const char *shop_health(const shop *self);
+/** "ok", "suspect" (no connection to the ensemble: locks may be lost) or "lost" (no session, or no
+ *  connection for longer than it lasts). Static. To be called often, by any thread: each call looks
+ *  whether there is a connection. */
+const char *shop_health(shop *self);
 
 /** What is left and what was sold of a product, read under a read lock of all its segments; a job
  * as orders are. */

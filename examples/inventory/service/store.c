@@ -5,7 +5,7 @@
 
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS products (sku TEXT PRIMARY KEY, name TEXT NOT NULL,"
-    " segments INTEGER NOT NULL, stocked BIGINT NOT NULL);"
+    " segments INTEGER NOT NULL CHECK (segments BETWEEN 1 AND 32), stocked BIGINT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS segments (sku TEXT NOT NULL, segment INTEGER NOT NULL,"
     " quantity BIGINT NOT NULL, fence BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (sku, segment));"
     "CREATE TABLE IF NOT EXISTS orders (key TEXT PRIMARY KEY, buyer TEXT NOT NULL,"

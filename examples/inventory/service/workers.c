@@ -1,10 +1,9 @@
 #include "workers.h"
 
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <utlist.h>
 
 #include "journal.h"
 #include "store.h"
@@ -20,9 +19,11 @@ typedef struct worker {
 struct workers {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
+    const char *database_at;
     job *first; /* singly linked, with the last for appending */
     job *last;
-    bool stopping;
+    atomic_bool stopping;
+    atomic_int ready;
     int count;
     worker list[];
 };
@@ -40,18 +41,11 @@ static job *take(workers *self) {
     return one;
 }
 
-static void *work(void *arg) {
-    worker *self = arg;
-    for (job *one = take(self->all); one != NULL; one = take(self->all)) {
-        one->run(one, self->connection);
-    }
-    return NULL;
-}
-
-static bool connect(worker *self, const char *at, const volatile int *stop) {
-    while (*stop == 0) {
-        if (database_open(at, &self->connection) == DATABASE_OK &&
+static bool connect(worker *self) {
+    while (!self->all->stopping) {
+        if (database_open(self->all->database_at, &self->connection) == DATABASE_OK &&
             store_make_tables(self->connection) == STORE_OK) {
+            self->all->ready++;
             return true;
         }
         journal("database_not_reached", "why", database_error(self->connection), NULL);
@@ -62,51 +56,74 @@ static bool connect(worker *self, const char *at, const volatile int *stop) {
     return false;
 }
 
-workers *workers_start(const char *database_at, int count, const volatile int *stop) {
+static void *work(void *arg) {
+    worker *self = arg;
+    if (!connect(self)) {
+        return NULL;
+    }
+    for (job *one = take(self->all); one != NULL; one = take(self->all)) {
+        one->run(one, self->connection);
+    }
+    database_close(self->connection);
+    return NULL;
+}
+
+workers *workers_start(const char *database_at, int count) {
     workers *self = calloc(1, sizeof(*self) + (size_t)count * sizeof(self->list[0]));
     if (self == NULL) {
         return NULL;
     }
     pthread_mutex_init(&self->mutex, NULL);
     pthread_cond_init(&self->changed, NULL);
+    self->database_at = database_at;
     for (; self->count < count; self->count++) {
         worker *one = &self->list[self->count];
         one->all = self;
-        if (!connect(one, database_at, stop) ||
-            pthread_create(&one->thread, NULL, work, one) != 0) {
-            database_close(one->connection);
+        if (pthread_create(&one->thread, NULL, work, one) != 0) {
             workers_stop(self);
+            workers_free(self);
             return NULL;
         }
     }
     return self;
 }
 
-void workers_add(workers *self, job *one) {
+bool workers_are_ready(const workers *self) {
+    return self->ready > 0;
+}
+
+static void append(workers *self, job *one) {
     one->next = NULL;
-    pthread_mutex_lock(&self->mutex);
     if (self->first == NULL) {
         self->first = one;
     } else {
         self->last->next = one;
     }
     self->last = one;
-    pthread_cond_signal(&self->changed);
+}
+
+bool workers_add(workers *self, job *one) {
+    pthread_mutex_lock(&self->mutex);
+    bool is_taken = !self->stopping;
+    if (is_taken) {
+        append(self, one);
+        pthread_cond_signal(&self->changed);
+    }
     pthread_mutex_unlock(&self->mutex);
+    return is_taken;
 }
 
 void workers_stop(workers *self) {
-    if (self == NULL) {
-        return;
-    }
     pthread_mutex_lock(&self->mutex);
     self->stopping = true;
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->mutex);
     for (int i = 0; i < self->count; i++) {
         pthread_join(self->list[i].thread, NULL);
-        database_close(self->list[i].connection);
     }
+}
+
+void workers_free(workers *self) {
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->mutex);
     free(self);

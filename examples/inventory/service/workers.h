@@ -12,10 +12,14 @@ typedef struct job {
 
 typedef struct workers workers;
 
-/** Waits until the database can be reached, and tables are there; logs why not. NULL: no memory, or
- *  no thread. `stop` ends the waiting. */
-workers *workers_start(const char *database_at, int count, const volatile int *stop);
-/** In the order in which they come. Any thread. */
-void workers_add(workers *self, job *one);
-/** When all jobs are done. No more may come. */
+/** Each thread tries until it reaches the database, and makes the tables; it logs why not. NULL: no
+ *  memory, or no thread. */
+workers *workers_start(const char *database_at, int count);
+/** Whether one of them has reached the database: until then no jobs may come. */
+bool workers_are_ready(const workers *self);
+/** In the order in which they come. Any thread. False: they have been stopped, and the job stays
+ *  the caller's. */
+bool workers_add(workers *self, job *one);
+/** Returns when all jobs are done. */
 void workers_stop(workers *self);
+void workers_free(workers *self);
