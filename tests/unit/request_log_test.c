@@ -44,6 +44,7 @@ static void on_record(void *arg, const zkl_log_record *record) {
     add_text(room, "owner", record->owner);
     add_text(room, "node", record->node);
     add_text(room, "behind", record->behind);
+    add_text(room, "lock_owner", record->lock_owner);
     add_number(room, "status", record->status, ZKL_OK);
     add_number(room, "waited", record->waited_ms, -1);
     add_number(room, "held", record->held_ms, -1);
@@ -81,14 +82,19 @@ static void expect_lines(newsroom *room, const char *expected) {
     EXPECT_INT(room->fake.call_count, 0);
 }
 
-static void start_for_call(newsroom *room, int64_t began_ms, int64_t timeout_ms) {
-    static const zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
+static void start_of(newsroom *room, const char *owner, int64_t began_ms, int64_t timeout_ms) {
+    static zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
     static zkl_request_origin origin = { .options = &lock_options, .keepers = 1 };
+    lock_options.owner = owner;
     const zkl_run_start start = { .request = { .mode = ZKL_EXCLUSIVE }, .timeout_ms = timeout_ms };
     zkl_run_options options = {
         .origin = &origin, .resource = "stock", .parent_path = "/r", .began_ms = began_ms
     };
     EXPECT_INT(zkl_request_runner_start(&room->session, &start, &options, &room->runner), ZKL_OK);
+}
+
+static void start_for_call(newsroom *room, int64_t began_ms, int64_t timeout_ms) {
+    start_of(room, NULL, began_ms, timeout_ms);
 }
 
 static void start(newsroom *room, int64_t timeout_ms) {
@@ -136,6 +142,20 @@ TEST(wait_is_counted_from_the_call_and_not_from_its_request) {
                  "3 acquired resource=stock owner=me" NODE " waited=37 held=0 session=77\n"
                  "2 session_expired owner=me status=-9 session=77\n"
                  "1 lost resource=stock owner=me" NODE " status=-9 waited=37 held=0 session=77\n");
+}
+
+TEST(records_of_a_lock_name_its_owner) {
+    newsroom *room = open_room();
+    start_of(room, "order 7", room->fake.now_ms, ZKL_FOREVER);
+    queue_up(room, NULL);
+    tell(room, ZKL_SESSION_STATE_EXPIRED);
+    expect_lines(room, CONNECTED
+                 "4 begin resource=stock owner=me lock_owner=order 7 waited=0 session=77\n"
+                 "3 acquired resource=stock owner=me" NODE
+                 " lock_owner=order 7 waited=0 held=0 session=77\n"
+                 "2 session_expired owner=me status=-9 session=77\n"
+                 "1 lost resource=stock owner=me" NODE
+                 " lock_owner=order 7 status=-9 waited=0 held=0 session=77\n");
 }
 
 TEST(waiter_that_gives_up_says_behind_whom_and_for_how_long) {
