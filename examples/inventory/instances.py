@@ -11,6 +11,7 @@ import time
 import uuid
 
 SERVICE = os.environ.get("INVENTORY_SERVICE", "inventory-service")
+COMMAND = os.environ.get("ZKLOCK_COMMAND", "zklock")
 HOSTS = os.environ.get("ZKLOCK_HOSTS", "")
 PATIENCE_S = 60
 
@@ -130,6 +131,35 @@ class Shop:
         self.place.cleanup()
 
 
+class Gate:
+    """Holds the lock of a product, by the command zklock, until the buyers stand in the queue behind it."""
+
+    def __init__(self, sku):
+        self.path = f"/locks/{sku}/stripe-0000"
+        self.process = subprocess.Popen([COMMAND, "run", "--hosts", HOSTS, "--tick-time", "500ms", "-q", self.path, "cat"],
+                                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        wait_until(lambda: self.length() == 1, "the gate is closed")
+
+    def contenders(self):
+        asked = subprocess.run([COMMAND, "status", "--hosts", HOSTS, "--json", self.path], capture_output=True, text=True,
+                               check=True)
+        return json.loads(asked.stdout)["contenders"]
+
+    def length(self):
+        return len(self.contenders())
+
+    def holder(self):
+        return self.contenders()[0]["node"]
+
+    def wait_for(self, others):
+        wait_until(lambda: self.length() == others + 1, f"{others} stand in the queue")
+
+    def open(self):
+        if not self.process.stdin.closed:
+            self.process.stdin.close()
+        self.process.wait()
+
+
 class PostgreSQL:
     """A server of our own, for one test; its data are in a directory that goes."""
 
@@ -148,12 +178,19 @@ class PostgreSQL:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.control = [*self.as_other, f"{binaries}/pg_ctl", "-D", data, "-w", "-s"]
+        self.options = ["-o", f"-p {self.port} -h 127.0.0.1 -k '' -F", "-l", f"{data}/log"]
         subprocess.run([*self.as_other, f"{binaries}/initdb", "-D", data, "-U", "shop", "-A", "trust", "-N"], check=True,
                        stdout=subprocess.DEVNULL, cwd="/")
-        subprocess.run([*self.control, "-o", f"-p {self.port} -h 127.0.0.1 -k '' -F", "-l", f"{data}/log", "start"],
-                       check=True, stdout=subprocess.DEVNULL, cwd="/")
+        self.run("start", *self.options)
         self.url = f"postgresql://shop@127.0.0.1:{self.port}/postgres"
 
+    def run(self, *words):
+        subprocess.run([*self.control, *words], check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+    def restart(self):
+        """Without waiting for its clients."""
+        self.run("restart", "-m", "fast", *self.options)
+
     def end(self):
-        subprocess.run([*self.control, "-m", "immediate", "stop"], check=True, stdout=subprocess.DEVNULL, cwd="/")
+        self.run("stop", "-m", "immediate")
         self.place.cleanup()

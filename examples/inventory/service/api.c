@@ -200,7 +200,7 @@ static json_t *value_of(const order *one) {
 static void on_served(order *one) {
     pending *self = (pending *)one;
     api *of = self->api;
-    journal("answered", "order", one->record.key, "reason", answers[one->outcome].reason, NULL);
+    journal("answered", "order", one->record.key, "reason", answers[one->outcome].reason);
     of->answered[one->outcome]++;
     answer_json(self->to, answers[one->outcome].status, value_of(one));
     of->waiting--; /* last: the service ends when nobody waits */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include <utlist.h>
 
 #include "database.h"
 
@@ -12,7 +12,7 @@ enum { VALUES_MAX = 16, NUMBER_SIZE = 24, NAME_SIZE = 32 };
 typedef struct prepared {
     const char *sql;
     char name[NAME_SIZE];
-    UT_hash_handle hh;
+    struct prepared *next;
 } prepared;
 
 typedef struct postgresql_database {
@@ -52,10 +52,10 @@ static database *open_url(const char *where, database_status *status) {
 static void forget_prepared(postgresql_database *self) {
     prepared *one = NULL;
     prepared *next = NULL;
-    HASH_ITER(hh, self->all, one, next) {
-        HASH_DEL(self->all, one);
+    LL_FOREACH_SAFE(self->all, one, next) {
         free(one);
     }
+    self->all = NULL;
 }
 
 static void close_connection(database *base) {
@@ -95,7 +95,7 @@ static database_status status_of(const PGresult *result) {
 
 static const char *prepare(postgresql_database *self, const char *sql) {
     prepared *found = NULL;
-    HASH_FIND_PTR(self->all, &sql, found);
+    LL_SEARCH_SCALAR(self->all, found, sql, sql);
     if (found != NULL) {
         return found->name;
     }
@@ -104,7 +104,7 @@ static const char *prepare(postgresql_database *self, const char *sql) {
         return NULL;
     }
     found->sql = sql;
-    (void)snprintf(found->name, sizeof(found->name), "s%u", HASH_COUNT(self->all));
+    (void)snprintf(found->name, sizeof(found->name), "s%p", (void *)found);
     PGresult *result = PQprepare(self->handle, found->name, sql, 0, NULL);
     bool is_prepared = status_of(result) == DATABASE_OK;
     PQclear(result);
@@ -112,7 +112,7 @@ static const char *prepare(postgresql_database *self, const char *sql) {
         free(found);
         return NULL;
     }
-    HASH_ADD_PTR(self->all, sql, found);
+    LL_PREPEND(self->all, found);
     return found->name;
 }
 

@@ -1,6 +1,6 @@
 #include <sqlite3.h>
 #include <stdlib.h>
-#include <uthash.h>
+#include <utlist.h>
 
 #include "database.h"
 
@@ -9,7 +9,7 @@ enum { BUSY_TIMEOUT_MS = 20000 };
 typedef struct prepared {
     const char *sql;
     sqlite3_stmt *statement;
-    UT_hash_handle hh;
+    struct prepared *next;
 } prepared;
 
 typedef struct sqlite_database {
@@ -44,8 +44,7 @@ static void close_file(database *base) {
     sqlite_database *self = of(base);
     prepared *one = NULL;
     prepared *next = NULL;
-    HASH_ITER(hh, self->all, one, next) {
-        HASH_DEL(self->all, one);
+    LL_FOREACH_SAFE(self->all, one, next) {
         sqlite3_finalize(one->statement);
         free(one);
     }
@@ -59,7 +58,7 @@ static const char *error(const database *base) {
 
 static sqlite3_stmt *prepare(sqlite_database *self, const char *sql) {
     prepared *found = NULL;
-    HASH_FIND_PTR(self->all, &sql, found);
+    LL_SEARCH_SCALAR(self->all, found, sql, sql);
     if (found != NULL) {
         return found->statement;
     }
@@ -75,7 +74,7 @@ static sqlite3_stmt *prepare(sqlite_database *self, const char *sql) {
     }
     found->sql = sql;
     found->statement = statement;
-    HASH_ADD_PTR(self->all, sql, found);
+    LL_PREPEND(self->all, found);
     return statement;
 }
 

@@ -281,7 +281,7 @@ http *http_start(const char *address, uint16_t port, http_handler *handler, void
     struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port) };
     http *self = calloc(1, sizeof(*self));
     if (self == NULL || inet_pton(AF_INET, address, &at.sin_addr) != 1) {
-        journal("not_listening", "address", address, "why", "must be an IPv4 address", NULL);
+        journal("not_listening", "address", address, "why", "must be an IPv4 address");
         free(self);
         return NULL;
     }
@@ -296,8 +296,7 @@ http *http_start(const char *address, uint16_t port, http_handler *handler, void
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U, MHD_OPTION_END);
     if (self->daemon == NULL) {
-        journal("not_listening", "address", address, "why", "the port is taken, or not allowed",
-                NULL);
+        journal("not_listening", "address", address, "why", "the port is taken, or not allowed");
         free_all(self);
         return NULL;
     }

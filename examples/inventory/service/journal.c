@@ -26,7 +26,7 @@ static void write_time(char text[TIME_SIZE]) {
     (void)snprintf(text + length, TIME_SIZE - length, ".%03dZ", (int)(now.tv_nsec / 1000000));
 }
 
-void journal(const char *event, ...) {
+void journal_write(const char *event, ...) {
     char now[TIME_SIZE];
     va_list arguments;
     write_time(now);

@@ -16,7 +16,6 @@ enum {
     LOOK_MS = 50,
     CONNECT_TIMEOUT_MS = 5000,
     CLOSE_TIMEOUT_MS = 5000,
-    FINISH_MS = 20000,
     RETRY_MS = 500,
     OVERLAP_MS = 30
 };
@@ -39,14 +38,14 @@ static void on_log(void *arg, const zkl_log_record *record) {
     (void)arg;
     if (record->event == ZKL_LOG_QUEUED) {
         journal("queued", "order", record->lock_owner, "node", record->node, "behind",
-                record->behind, NULL);
+                record->behind);
     } else if (record->event == ZKL_LOG_RELEASED || record->event == ZKL_LOG_LOST) {
         journal(zkl_log_event_name((int)record->event), "order", record->lock_owner, "token",
                 journal_number(record->token), "node", record->node, "held_ms",
-                journal_number(record->held_ms), NULL);
+                journal_number(record->held_ms));
     } else if (record->level <= ZKL_LOG_WARN || record->event == ZKL_LOG_CONNECTED) {
         journal(zkl_log_event_name((int)record->event), "node", record->node, "what",
-                record->message, NULL);
+                record->message);
     }
 }
 
@@ -65,7 +64,7 @@ static bool connect_to_ensemble(const settings *given, shop *to) {
     while (!stopping && status == ZKL_DISCONNECTED) {
         status = zkl_client_open(given->hosts, &options, &client);
         if (status != ZKL_OK) {
-            journal("ensemble_not_reached", "why", zkl_error_message(), NULL);
+            journal("ensemble_not_reached", "why", zkl_error_message());
             pause_for(RETRY_MS);
         }
     }
@@ -76,7 +75,7 @@ static bool connect_to_ensemble(const settings *given, shop *to) {
 static void tell_changes(shop *its, const char **health) {
     const char *now = shop_health(its);
     if (*health == NULL || strcmp(now, *health) != 0) {
-        journal("locks", "are", now, NULL);
+        journal("locks", "are", now);
         *health = now;
     }
 }
@@ -87,7 +86,7 @@ static void serve(api *all) {
         pause_for(LOOK_MS);
     }
     if (!stopping) {
-        journal("ready", "port", journal_number(http_port(all->http)), NULL);
+        journal("ready", "port", journal_number(http_port(all->http)));
     }
     while (!stopping) {
         tell_changes(all->shop, &health);
@@ -97,11 +96,11 @@ static void serve(api *all) {
 
 /* Everybody is answered: first those whose orders end by themselves; then those who wait for a
  * worker, and for a lock. Only when nobody uses a thing any more it goes. */
-static void leave(api *all) {
+static void leave(api *all, int finish_ms) {
     zkl_client *client = all->shop->client;
-    journal("stopping", NULL);
+    journal("stopping");
     http_refuse(all->http);
-    for (int waited_ms = 0; all->waiting > 0 && waited_ms < FINISH_MS; waited_ms += LOOK_MS) {
+    for (int waited_ms = 0; all->waiting > 0 && waited_ms < finish_ms; waited_ms += LOOK_MS) {
         pause_for(LOOK_MS);
     }
     workers_stop(all->shop->workers);
@@ -110,7 +109,7 @@ static void leave(api *all) {
     }
     http_stop(all->http);
     workers_free(all->shop->workers);
-    journal("stopped", NULL);
+    journal("stopped");
 }
 
 static int run(const settings *given) {
@@ -141,7 +140,7 @@ static int run(const settings *given) {
         serve(&all);
     }
     feed_stop(live);
-    leave(&all);
+    leave(&all, settings_number(given->finish_ms));
     return is_right ? EXIT_SUCCESS : EXIT_USAGE;
 }
 

@@ -17,6 +17,7 @@
     X(workers, "4", 1, 64)             /* threads that read and write the database */              \
     X(waiting, "5000", 1, 100000)      /* orders at a time; further ones are turned away */        \
     X(patience_ms, "10000", 1, 600000) /* for the locks of an order */                             \
+    X(finish_ms, "20000", 0, 600000)   /* after SIGTERM, for orders to end by themselves */        \
     X(session_timeout_ms, "10000", 100, 600000)                                                    \
     X(demonstration, "0", 0, 1) /* 1: no lock, pauses, other origins */
 

@@ -61,7 +61,7 @@ static void finish(order *self, outcome what) {
 }
 
 static void fail_with(order *self, const char *what, const char *why) {
-    journal("failed", "order", self->record.key, "what", what, "why", why, NULL);
+    journal("failed", "order", self->record.key, "what", what, "why", why);
     finish(self, OUTCOME_FAILED);
 }
 
@@ -174,10 +174,10 @@ static void ask_or_finish(order *self) {
     zkl_lock_close(self->lock);
     self->lock = NULL;
     journal("asked", "order", self->record.key, "segments",
-            journal_number((int64_t)self->part_count), NULL);
+            journal_number((int64_t)self->part_count));
     int status = ask(self);
     if (status != ZKL_OK) {
-        journal("not_asked", "order", self->record.key, "why", zkl_error_message(), NULL);
+        journal("not_asked", "order", self->record.key, "why", zkl_error_message());
         finish(self, outcome_of(status));
     }
 }
@@ -188,13 +188,13 @@ static void sell(job *work, database *connection);
 static void on_granted(void *arg, int status, const zkl_grant *grant) {
     order *self = arg;
     if (status != ZKL_OK) {
-        journal("not_granted", "order", self->record.key, "why", zkl_error_message(), NULL);
+        journal("not_granted", "order", self->record.key, "why", zkl_error_message());
         finish(self, outcome_of(status));
         return;
     }
     self->record.token = grant->token;
     journal("granted", "order", self->record.key, "token", journal_number(grant->token), "node",
-            grant->node, "waited_ms", journal_number(grant->waited_ms), NULL);
+            grant->node, "waited_ms", journal_number(grant->waited_ms));
     go_on(self, sell);
 }
 
@@ -268,7 +268,7 @@ static void on_fenced_off(order *self, database *connection) {
     (void)store_find_fence(connection, self->parts[0].sku, &self->refused_by);
     (void)store_note_refusal(connection, self->parts[0].sku, &self->record, self->refused_by);
     journal("fenced_off", "order", self->record.key, "token", journal_number(self->record.token),
-            "fence", journal_number(self->refused_by), NULL);
+            "fence", journal_number(self->refused_by));
     if (self->fenced_off < FENCED_OFF_MAX) {
         begin_again(self, connection);
     } else {
@@ -311,8 +311,7 @@ static void on_written(order *self, database *connection, store_status status) {
     order_record known;
     switch (status) {
     case STORE_OK:
-        journal("written", "order", self->record.key, "token", journal_number(self->record.token),
-                NULL);
+        journal("written", "order", self->record.key, "token", journal_number(self->record.token));
         finish(self, OUTCOME_PLACED);
         break;
     case STORE_FENCED_OFF:
@@ -337,10 +336,9 @@ static void sell(job *work, database *connection) {
     if (status == STORE_OK && self->pause_ms > 0) {
         int64_t pause_ms = self->pause_ms;
         self->pause_ms = 0;
-        journal("stopped", "order", self->record.key, "token", journal_number(self->record.token),
-                NULL);
+        journal("stopped", "order", self->record.key, "token", journal_number(self->record.token));
         stop_process(pause_ms);
-        journal("awake", "order", self->record.key, NULL);
+        journal("awake", "order", self->record.key);
     }
     if (status != STORE_OK) {
         on_written(self, connection, status);

@@ -48,7 +48,7 @@ static bool connect(worker *self) {
             self->all->ready++;
             return true;
         }
-        journal("database_not_reached", "why", database_error(self->connection), NULL);
+        journal("database_not_reached", "why", database_error(self->connection));
         database_close(self->connection);
         self->connection = NULL;
         (void)usleep(RETRY_US);
