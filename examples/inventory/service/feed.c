@@ -113,11 +113,11 @@ static void tell(feed *self) {
     (void)store_list_orders(self->connection, ORDERS_SHOWN, add_order, &now);
     (void)store_list_refusals(self->connection, ORDERS_SHOWN, add_refusal, &now);
     (void)store_list_instances(self->connection, add_instance, &now);
-    json_t *value = json_pack(
-        "{s:s, s:b, s:s, s:i, s:o, s:o, s:o, s:o}", "instance", self->of->instance, "demonstration",
-        self->of->demonstration, "locks", health, "session_timeout_ms",
-        (int)information.session_timeout_ms, "products", now.products, "orders", now.orders,
-        "refusals", now.refusals, "instances", now.instances);
+    json_t *value =
+        json_pack("{s:s, s:b, s:s, s:i, s:o, s:o, s:o, s:o}", "instance", self->of->instance,
+                  "demonstration", self->of->demonstration, "locks", health, "session_timeout_ms",
+                  (int)information.session_timeout_ms, "products", now.products, "orders",
+                  now.orders, "refusals", now.refusals, "instances", now.instances);
     char *text = json_dumps(value, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(value);
     if (text != NULL) {
