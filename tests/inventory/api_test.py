@@ -96,7 +96,7 @@ class Sells:
         self.shop.add(self.sku, 1)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             late = pool.submit(self.shop[0].order, self.sku, key=f"late-{self.sku}", pause_ms=3500)
-            wait_until(lambda: self.shop[0].logged("stopped"), "it is stopped")
+            wait_until(lambda: self.shop[0].logged("paused"), "it is stopped")
             status, granted = self.shop[1].order(self.sku)
             self.assertEqual(status, 201)
             status, answer = late.result()

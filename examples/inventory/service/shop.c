@@ -141,6 +141,7 @@ static bool choose(order *self, database *connection) {
             choose_all(self, i, segments);
         }
     }
+    self->takes_all = self->part_count == (size_t)all_segments;
     return true;
 }
 
@@ -336,7 +337,7 @@ static void sell(job *work, database *connection) {
     if (status == STORE_OK && self->pause_ms > 0) {
         int64_t pause_ms = self->pause_ms;
         self->pause_ms = 0;
-        journal("stopped", "order", self->record.key, "token", journal_number(self->record.token));
+        journal("paused", "order", self->record.key, "token", journal_number(self->record.token));
         stop_process(pause_ms);
         journal("awake", "order", self->record.key);
     }
