@@ -216,6 +216,17 @@ static void stop_process(int64_t ms) {
     }
 }
 
+/* Once: not again after it was fenced off for that. */
+static void pause_as_asked(order *self) {
+    int64_t pause_ms = self->pause_ms;
+    self->pause_ms = 0;
+    if (pause_ms > 0) {
+        journal("paused", "order", self->record.key, "token", journal_number(self->record.token));
+        stop_process(pause_ms);
+        journal("awake", "order", self->record.key);
+    }
+}
+
 /* So that people can see it, and so that orders without a lock overlap. */
 static void think(int64_t ms) {
     (void)usleep((useconds_t)(ms * 1000));
@@ -334,23 +345,18 @@ static void sell(job *work, database *connection) {
     order *self = (order *)work;
     store_status status =
         store_claim(connection, self->record.token, self->parts, self->part_count);
-    if (status == STORE_OK && self->pause_ms > 0) {
-        int64_t pause_ms = self->pause_ms;
-        self->pause_ms = 0;
-        journal("paused", "order", self->record.key, "token", journal_number(self->record.token));
-        stop_process(pause_ms);
-        journal("awake", "order", self->record.key);
-    }
     if (status != STORE_OK) {
         on_written(self, connection, status);
-    } else if (!decide(self)) {
-        on_too_little(self, connection);
-    } else {
-        think(self->think_ms);
-        on_written(
-            self, connection,
-            store_write(connection, &self->record, self->lines, self->parts, self->part_count));
+        return;
     }
+    pause_as_asked(self);
+    if (!decide(self)) {
+        on_too_little(self, connection);
+        return;
+    }
+    think(self->think_ms);
+    status = store_write(connection, &self->record, self->lines, self->parts, self->part_count);
+    on_written(self, connection, status);
 }
 
 /* Reads, decides and writes as the others do, with nothing that keeps others out. */
