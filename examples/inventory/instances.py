@@ -108,7 +108,8 @@ class Shop:
     def __init__(self, count, hosts=HOSTS, database=None, port=0, **settings):
         self.place = tempfile.TemporaryDirectory()
         self.database = database or os.path.join(self.place.name, "inventory.db")
-        self.instances = [Instance(f"shop-{i + 1}", self.database, hosts, port=0 if i else port, **settings)
+        # The page of the first one needs others: three have ports that are known, and can be published.
+        self.instances = [Instance(f"shop-{i + 1}", self.database, hosts, port=port + i if port and i < 3 else 0, **settings)
                           for i in range(count)]
         for one in self.instances:
             one.wait_ready()

@@ -247,6 +247,7 @@ class Shows(OnePage):
         self.shop[0].restart()
         self.shop[0].wait_ready()
         lost.wait(lambda: lost.text("connection") == "Live from shop-1.", "it is back")
+        lost.wait(lambda: lost.run("return state.instance") == "shop-1", "and tells its page again")
 
     @staticmethod
     def try_order(instance, key, think_ms):
