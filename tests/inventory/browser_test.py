@@ -136,6 +136,8 @@ class Page:
 
 
 class OnePage(unittest.TestCase):
+    count, demonstration = 3, 1
+
     @classmethod
     def setUpClass(cls):
         cls.browser = start_browser()
@@ -146,7 +148,8 @@ class OnePage(unittest.TestCase):
 
     def setUp(self):
         self.kills = False
-        self.shop = Shop(3, session_timeout_ms=SESSION_MS, patience_ms=30000)
+        self.shop = Shop(self.count, session_timeout_ms=SESSION_MS, patience_ms=30000,
+                         demonstration=self.demonstration)
         self.addCleanup(self.shop.end)
         self.shop.add("ticket", 10)
         self.pool = concurrent.futures.ThreadPoolExecutor(8)
@@ -326,6 +329,28 @@ class Tries(OnePage):
     def sold(self, sku):
         one = next(one for one in self.shop[2].get("/products")[1]["products"] if one["sku"] == sku)
         return one["left"], one["sold"], one["stocked"]
+
+
+class IsAlone(OnePage):
+    count = 1
+
+    def test_no_stop_without_somebody_else(self):
+        page = Page(self.browser, self.shop[0])
+        page.click("#stop")
+        page.wait(lambda: page.lines("#told li") == ["Start another instance first: somebody has to want the ticket."],
+                  "it says so")
+        self.assertEqual(self.shop[0].logged("stopped"), [])
+
+
+class IsNoDemonstration(OnePage):
+    demonstration = 0
+
+    def test_stock_and_orders_only(self):
+        page = Page(self.browser, self.shop[0])
+        page.wait(lambda: page.stock("ticket") == (10, 0, 10), "the stock")
+        self.assertFalse(page.find("#sale").is_displayed() or page.find("#stop").is_displayed())
+        page.click("#order button")
+        page.wait(lambda: page.stock("ticket") == (9, 1, 10), "the order")
 
 
 class IsForAll(OnePage):
