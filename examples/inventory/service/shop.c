@@ -212,7 +212,7 @@ static void stop_process(int64_t ms) {
         _exit(0);
     }
     if (waker > 0) {
-        (void)kill(process, SIGSTOP);
+        (void)raise(SIGSTOP); /* by way of this thread: after kill() it could go on for a while */
     }
 }
 
