@@ -132,7 +132,7 @@ class Page:
         if SCREENSHOTS:
             self.find("body")
             picture = Image.open(io.BytesIO(self.browser.get_screenshot_as_png()))
-            picture.quantize(256, Image.Quantize.MAXCOVERAGE).save(os.path.join(SCREENSHOTS, f"{name}.png"), optimize=True)
+            picture.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=1).save(os.path.join(SCREENSHOTS, f"{name}.png"), optimize=True)
 
 
 class OnePage(unittest.TestCase):
