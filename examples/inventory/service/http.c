@@ -235,16 +235,18 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     if (!one->is_handled) {
         handle(self, one, method, path);
     }
-    enum MHD_Result result = MHD_YES;
     pthread_mutex_lock(&self->mutex);
-    if (one->response == NULL) {
+    struct MHD_Response *response = one->response;
+    if (response == NULL) {
         one->is_suspended = true;
         MHD_suspend_connection(connection);
-    } else {
-        result = MHD_queue_response(connection, one->status, one->response);
-        MHD_destroy_response(one->response);
     }
     pthread_mutex_unlock(&self->mutex);
+    if (response == NULL) {
+        return MHD_YES;
+    }
+    enum MHD_Result result = MHD_queue_response(connection, one->status, response);
+    MHD_destroy_response(response); /* the connection keeps it */
     return result;
 }
 

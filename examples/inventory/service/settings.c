@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_SIZE = 64 };
+enum { NAME_SIZE = 64, NUMBER_SIZE = 24 };
 
 typedef struct description {
     const char *name;
@@ -30,14 +30,15 @@ static const char **place_of(settings *self, const description *one) {
 }
 
 /* The value of a JSON object; numbers become text. NULL: there is none. */
-static const char *value_in(const json_t *file, const char *name) {
-    const json_t *value = json_object_get(file, name);
-    char *text = NULL;
-    if (json_is_integer(value) &&
-        asprintf(&text, "%lld", (long long)json_integer_value(value)) < 0) {
-        return NULL;
+static const char *value_in(const json_t *file, const description *one) {
+    static char numbers[COUNT][NUMBER_SIZE];
+    const json_t *value = json_object_get(file, one->name);
+    if (!json_is_integer(value)) {
+        return json_string_value(value);
     }
-    return text != NULL ? text : json_string_value(value);
+    char *text = numbers[one - descriptions];
+    (void)snprintf(text, NUMBER_SIZE, "%lld", (long long)json_integer_value(value));
+    return text;
 }
 
 static const char *value_of(const description *one, const json_t *file) {
@@ -47,7 +48,7 @@ static const char *value_of(const description *one, const json_t *file) {
         *letter = (char)toupper((unsigned char)*letter);
     }
     const char *value = getenv(variable);
-    value = value != NULL && value[0] != '\0' ? value : value_in(file, one->name);
+    value = value != NULL && value[0] != '\0' ? value : value_in(file, one);
     return value != NULL ? value : one->initial;
 }
 
@@ -100,7 +101,7 @@ static bool read_file(const char *path, json_t **file) {
 
 /* The object of the file is kept: it has the texts. */
 bool settings_read(settings *self, const char *path) {
-    json_t *file = NULL;
+    static json_t *file;
     path = path != NULL ? path : getenv("INVENTORY_CONFIG");
     if (path != NULL && path[0] != '\0' && !read_file(path, &file)) {
         return false;
