@@ -127,9 +127,9 @@ class Shop:
         return answer
 
     def end(self):
-        for one in self.instances:
-            one.end()
+        codes = {one.name: one.end() for one in self.instances}
         self.place.cleanup()
+        assert all(code in (0, -signal.SIGTERM, -signal.SIGKILL) for code in codes.values()), codes
 
 
 class Gate:

@@ -4,12 +4,46 @@ import concurrent.futures
 import json
 import os
 import random
+import signal
 import sys
 import unittest
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/inventory"))
 from instances import PostgreSQL, Shop, wait_until
+
+
+MONTH = 300  # requests
+
+
+class Model:
+    """What a shop in memory does."""
+
+    def __init__(self, left):
+        self.left, self.sold, self.placed = left, dict.fromkeys(left, 0), set()
+
+    def choose(self, chance):
+        """A request at random."""
+        body = {"key": uuid.uuid4().hex, "buyer": "somebody"}
+        if chance.random() < 0.3:
+            return "/restock", {**body, "sku": chance.choice(list(self.left)), "units": chance.randint(1, 15)}
+        skus = chance.sample(list(self.left), chance.randint(1, len(self.left)))
+        return "/orders", {**body, "lines": [{"sku": sku, "units": chance.randint(1, 9)} for sku in skus]}
+
+    def serve(self, path, body):
+        """The status of the answer."""
+        if body["key"] in self.placed:
+            return 200
+        if path == "/restock":
+            self.left[body["sku"]] += body["units"]
+        elif any(self.left[line["sku"]] < line["units"] for line in body["lines"]):
+            return 409
+        else:
+            for line in body["lines"]:
+                self.left[line["sku"]] -= line["units"]
+                self.sold[line["sku"]] += line["units"]
+        self.placed.add(body["key"])
+        return 201
 
 
 class Sells:
@@ -75,30 +109,31 @@ class Sells:
         self.assertEqual(self.shop[1].order(self.sku, 8)[0], 201)
         self.assertEqual(self.shop.product(self.sku)["left"], 0)
 
-    def test_as_a_model_does(self):
-        self.shop.add(self.sku, 20, segments=4)
-        left = 20
+    def test_a_month_as_a_model_does(self):
         chance = random.Random(1)
-        for _ in range(60):
-            units = chance.randint(1, 9)
-            if chance.random() < 0.4:
-                key = uuid.uuid4().hex
-                self.assertEqual(self.shop[chance.randrange(3)].post(
-                    "/restock", {"key": key, "buyer": "store", "sku": self.sku, "units": units})[0], 201)
-                left += units
-            else:
-                status, _ = self.shop[chance.randrange(3)].order(self.sku, units)
-                self.assertEqual(status, 201 if units <= left else 409)
-                left -= units if units <= left else 0
-            self.assertEqual(self.shop.product(self.sku, chance.randrange(3))["left"], left)
+        model = Model({f"{self.sku}-{i}": 20 for i in range(3)})
+        for i, sku in enumerate(model.left):
+            self.shop.add(sku, 20, segments=1 + 3 * i)
+        asked = []
+        for _ in range(MONTH):
+            path, body = model.choose(chance)
+            if asked and chance.random() < 0.2:  # somebody asks again, who may have been refused then
+                path, body = chance.choice(asked)
+            asked.append((path, body))
+            status, answer = self.shop[chance.randrange(3)].post(path, body)
+            self.assertEqual(status, model.serve(path, body), answer)
+            sku = chance.choice(list(model.left))
+            product = self.shop.product(sku, chance.randrange(3))
+            self.assertEqual((product["left"], product["sold"]), (model.left[sku], model.sold[sku]))
 
     def test_nothing_for_a_holder_that_was_stopped(self):
         self.shop.add(self.sku, 1)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            late = pool.submit(self.shop[0].order, self.sku, key=f"late-{self.sku}", pause_ms=3500)
+            late = pool.submit(self.shop[0].order, self.sku, key=f"late-{self.sku}", pause_ms=30000)
             wait_until(lambda: self.shop[0].logged("paused"), "it is stopped")
             status, granted = self.shop[1].order(self.sku)
             self.assertEqual(status, 201)
+            self.shop[0].process.send_signal(signal.SIGCONT)
             status, answer = late.result()
         self.assertEqual((status, answer["reason"]), (409, "sold_out"))
         self.assertEqual(answer["fenced_off"]["fence"], granted["token"])

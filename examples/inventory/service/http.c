@@ -30,7 +30,7 @@ struct exchange {
     bool is_handled;
     /* Guarded by the mutex: */
     bool is_suspended;
-    struct MHD_Response *response; /* NULL: not answered yet */
+    struct MHD_Response *response; /* NULL: not answered yet, or being sent */
     unsigned status;
     bool is_stream;
     char *pending; /* of a stream: what is to be sent, from `sent` on */
@@ -237,6 +237,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     }
     pthread_mutex_lock(&self->mutex);
     struct MHD_Response *response = one->response;
+    one->response = NULL;
     if (response == NULL) {
         one->is_suspended = true;
         MHD_suspend_connection(connection);
@@ -265,6 +266,9 @@ static void on_end(void *arg, struct MHD_Connection *connection, void **own,
     }
     pthread_mutex_unlock(&self->mutex);
     count_under_way(self, one->is_handled ? -1 : 0);
+    if (one->response != NULL) { /* for a client that has left meanwhile */
+        MHD_destroy_response(one->response);
+    }
     free(one->pending);
     free(one->body);
     free(one);

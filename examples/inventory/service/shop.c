@@ -205,7 +205,8 @@ static void on_granted(void *arg, int status, const zkl_grant *grant) {
 static void stop_process(int64_t ms) {
     pid_t process = getpid();
     pid_t waker = fork();
-    if (waker == 0) { /* only what is safe after a fork of many threads */
+    if (waker == 0) { /* only what is safe after a fork of many threads; no port is kept taken */
+        (void)close_range(0, ~0U, 0);
         const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
         (void)nanosleep(&pause, NULL);
         (void)kill(process, SIGCONT);
