@@ -8,6 +8,8 @@ import io
 import json
 import os
 import re
+import shlex
+import subprocess
 import sys
 import time
 import unittest
@@ -137,6 +139,7 @@ class Page:
 
 class OnePage(unittest.TestCase):
     count, demonstration = 3, 1
+    allowed = ""  # what the console may say, beside that an order was refused (409)
 
     @classmethod
     def setUpClass(cls):
@@ -147,7 +150,6 @@ class OnePage(unittest.TestCase):
         cls.browser.quit()
 
     def setUp(self):
-        self.kills = False
         self.shop = Shop(self.count, session_timeout_ms=SESSION_MS, patience_ms=30000,
                          demonstration=self.demonstration)
         self.addCleanup(self.shop.end)
@@ -176,10 +178,10 @@ class OnePage(unittest.TestCase):
         self.assertEqual(others, [])
 
     def judge_console(self):
-        """The browser reports each request that was refused (409), and each instance that is gone."""
+        """The browser itself writes a line for each request that did not succeed."""
         wrong = [one["message"] for one in self.browser.get_log("browser")
                  if one["source"] != "network"
-                 or not ("status of 409" in one["message"] or (self.kills and "net::ERR_" in one["message"]))]
+                 or not re.search("status of 409" + self.allowed, one["message"])]
         self.assertEqual(wrong, [])
 
     def later(self, function, *arguments, **more):
@@ -229,8 +231,11 @@ class Shows(OnePage):
         self.assertEqual(asked[1].result()[1]["left"], 9)
         page.wait(lambda: page.stock("ticket") == (8, 2, 10), "the stock")
 
+
+class Takes(OnePage):
+    allowed = "|net::ERR_"
+
     def test_the_next_one_when_the_holder_is_killed(self):
-        self.kills = True
         page, lost = Page(self.browser, self.shop[2]), Page(self.browser, self.shop[0])
         killed = self.later(self.try_order, self.shop[0], "killed", 60000)
         page.wait(lambda: page.who("ticket") == ["shop-1 holds to write"], "it holds the lock")
@@ -329,6 +334,30 @@ class Tries(OnePage):
     def sold(self, sku):
         one = next(one for one in self.shop[2].get("/products")[1]["products"] if one["sku"] == sku)
         return one["left"], one["sold"], one["stocked"]
+
+
+class Loses(OnePage):
+    allowed = "|status of 503"
+
+    def ensemble(self, *words):
+        subprocess.run([*shlex.split(os.environ["ZKLOCK_ENSEMBLE"]), *words], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+
+    def test_the_ensemble(self):
+        page = Page(self.browser, self.shop[0])
+        page.wait(lambda: "Nobody holds its lock." in page.card("ticket"), "the queue")
+        self.addCleanup(self.ensemble, "start", "2", "3")
+        self.ensemble("stop", "2", "3")
+        page.wait(lambda: re.match("shop-1 has (lost its connection to|no session with) ZooKeeper, and takes no orders",
+                                   page.text("connection")), "the loss")
+        page.wait(lambda: "Nobody knows who holds its lock." in page.card("ticket"), "and what it does not know")
+        page.click("#order button")
+        page.wait(lambda: page.text("answer").startswith("Not done: "), "an order is turned away")
+        self.assertEqual(page.stock("ticket"), (10, 0, 10))
+        self.ensemble("start", "2", "3")
+        page.wait(lambda: page.text("connection") == "Live from shop-1.", "it is back")
+        page.click("#order button")
+        page.wait(lambda: page.stock("ticket") == (9, 1, 10), "an order")
 
 
 class IsAlone(OnePage):

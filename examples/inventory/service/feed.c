@@ -36,20 +36,21 @@ static json_t *contender_value(const zkl_contender *one, int segment) {
                      (json_int_t)one->token, "segment", segment);
 }
 
-static void add_queue(const feed *self, const char *lock_root, const product *one, int segment,
+/* False: the ensemble did not tell. */
+static bool add_queue(const feed *self, const char *lock_root, const product *one, int segment,
                       json_t *to) {
     char path[PATH_SIZE];
     zkl_queue *queue = NULL;
     (void)snprintf(path, sizeof(path), "%s/%s/stripe-%04d", lock_root, one->sku, segment);
-    if (zkl_queue_describe(self->of->client, path, WITHIN_MS, &queue) == ZKL_OK) {
-        for (size_t i = 0; i < queue->count; i++) {
-            json_t *value = contender_value(queue->contenders[i], segment);
-            if (value != NULL) { /* what others have written may be no text */
-                json_array_append_new(to, value);
-            }
+    bool is_known = zkl_queue_describe(self->of->client, path, WITHIN_MS, &queue) == ZKL_OK;
+    for (size_t i = 0; is_known && i < queue->count; i++) {
+        json_t *value = contender_value(queue->contenders[i], segment);
+        if (value != NULL) { /* what others have written may be no text */
+            json_array_append_new(to, value);
         }
     }
     zkl_queue_free(queue);
+    return is_known;
 }
 
 /* ---- The event ------------------------------------------------------------------------------- */
@@ -64,17 +65,26 @@ typedef struct draft {
     json_t *instances;
 } draft;
 
-static void add_product(void *arg, const product *one) {
-    draft *self = arg;
+/* A JSON null: it is not known. One that did not come is enough of waiting. */
+static json_t *queue_of(draft *self, const product *one) {
     json_t *queue = json_array();
     for (int i = 0; i < one->segments && self->with_queues && !self->feed->stopping; i++) {
-        add_queue(self->feed, self->lock_root, one, i, queue);
+        self->with_queues = add_queue(self->feed, self->lock_root, one, i, queue);
     }
+    if (!self->with_queues) {
+        json_decref(queue);
+        queue = json_null();
+    }
+    return queue;
+}
+
+static void add_product(void *arg, const product *one) {
+    draft *self = arg;
     json_array_append_new(self->products,
                           json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:o}", "sku", one->sku, "name",
                                     one->name, "segments", one->segments, "stocked",
                                     (json_int_t)one->stocked, "left", (json_int_t)one->left, "sold",
-                                    (json_int_t)one->sold, "queue", queue));
+                                    (json_int_t)one->sold, "queue", queue_of(self, one)));
 }
 
 static void add_order(void *arg, const order_record *one, int64_t units) {
