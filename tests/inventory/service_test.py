@@ -475,6 +475,8 @@ class Orders(WithShop):
         with sqlite3.connect(self.shop.database) as database:
             refusals = database.execute("SELECT count(*) FROM refusals WHERE key = ?", [key]).fetchone()[0]
         self.assertEqual(refusals, 5)
+        status, answer = self.shop[1].get(f"/products/{self.sku}")
+        self.assertEqual((status, answer["reason"]), (503, "failed"))
 
 
 class Strange(WithShop):
@@ -511,6 +513,7 @@ class Strange(WithShop):
     def test_methods(self):
         head, body = self.send("HEAD /health HTTP/1.1\r\nHost: s\r\n\r\n").split("\r\n\r\n")
         self.assertEqual((head.split(" ")[1], body), ("200", ""))
+        self.assertIn("text/event-stream", self.send("HEAD /events HTTP/1.1\r\nHost: s\r\n\r\n"))
         self.assertIn("\r\nAllow: GET, HEAD, POST\r\n", self.send("OPTIONS / HTTP/1.1\r\nHost: s\r\n\r\n"))
 
     def test_paths(self):

@@ -49,9 +49,9 @@ static void on_log(void *arg, const zkl_log_record *record) {
     }
 }
 
-/* The ensemble may start after us: until it is there every order is turned away. False: it is no
- * use to wait. */
-static bool connect_to_ensemble(const settings *given, shop *to) {
+/* The ensemble may start after us: until it is there every order is turned away. A status of
+ * zklock; ZKL_DISCONNECTED only when we are to stop, as on any other it is no use to wait. */
+static int connect_to_ensemble(const settings *given, shop *to) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
     int status = ZKL_DISCONNECTED;
@@ -69,7 +69,7 @@ static bool connect_to_ensemble(const settings *given, shop *to) {
         }
     }
     to->client = client;
-    return status == ZKL_OK || status == ZKL_DISCONNECTED;
+    return status;
 }
 
 static void tell_changes(shop *its, const char **health) {
@@ -135,13 +135,15 @@ static int run(const settings *given) {
     (void)snprintf(at_port, sizeof(at_port), ":%d", (int)http_port(all.http));
     feed *live = feed_start(&its, all.http, given->database,
                             strcmp(given->url, ":") == 0 ? at_port : given->url);
-    bool is_right = connect_to_ensemble(given, &its);
-    if (is_right) {
+    int status = connect_to_ensemble(given, &its);
+    if (status == ZKL_OK) {
         serve(&all);
     }
     feed_stop(live);
     leave(&all, settings_number(given->finish_ms));
-    return is_right ? EXIT_SUCCESS : EXIT_USAGE;
+    return status == ZKL_OK || status == ZKL_DISCONNECTED ? EXIT_SUCCESS
+           : status == ZKL_INVALID_ARGUMENT               ? EXIT_USAGE
+                                                          : EXIT_FAILED;
 }
 
 /* A connection takes a descriptor, and the usual limit of 1024 is for programs that use select. */

@@ -274,12 +274,27 @@ static void begin_again(order *self, database *connection) {
     }
 }
 
+/* Which of its products has been claimed by the latest holder. */
+static const char *find_fence(order *self, database *connection) {
+    const char *sku = self->lines[0].sku;
+    self->refused_by = 0;
+    for (size_t i = 0; i < self->line_count; i++) {
+        int64_t fence = 0;
+        (void)store_find_fence(connection, self->lines[i].sku, &fence);
+        if (fence > self->refused_by) {
+            self->refused_by = fence;
+            sku = self->lines[i].sku;
+        }
+    }
+    return sku;
+}
+
 /* 4. The store has seen a later holder. If that comes again and again the tokens are wrong. */
 static void on_fenced_off(order *self, database *connection) {
+    const char *sku = find_fence(self, connection);
     self->fenced_off++;
     self->refused_token = self->record.token;
-    (void)store_find_fence(connection, self->parts[0].sku, &self->refused_by);
-    (void)store_note_refusal(connection, self->parts[0].sku, &self->record, self->refused_by);
+    (void)store_note_refusal(connection, sku, &self->record, self->refused_by);
     journal("fenced_off", "order", self->record.key, "token", journal_number(self->record.token),
             "fence", journal_number(self->refused_by));
     if (self->fenced_off < FENCED_OFF_MAX) {
@@ -425,8 +440,11 @@ static void read_product(job *work, database *connection) {
     int64_t fence = 0;
     store_status status = store_find_product(connection, self->found.sku, &self->found);
     status = status == STORE_OK ? store_find_fence(connection, self->found.sku, &fence) : status;
-    if (status == STORE_OK && fence > self->token) {
-        ask_to_read(self); /* the lock had passed on */
+    bool is_late = status == STORE_OK && fence > self->token; /* the lock had passed on */
+    if (is_late && ++self->fenced_off < FENCED_OFF_MAX) {
+        ask_to_read(self);
+    } else if (is_late) {
+        finish_inquiry(self, OUTCOME_FAILED);
     } else {
         finish_inquiry(self, status == STORE_OK          ? OUTCOME_PLACED
                              : status == STORE_NOT_FOUND ? OUTCOME_NO_PRODUCT

@@ -86,6 +86,7 @@ typedef struct inquiry {
     product found;
     outcome outcome; /* PLACED: found */
     int64_t token;
+    int fenced_off; /* times */
     void (*done)(struct inquiry *self);
     void *arg;
     struct shop *shop;
