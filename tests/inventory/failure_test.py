@@ -16,7 +16,7 @@ import unittest
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/inventory"))
-from instances import Shop, wait_until
+from instances import PostgreSQL, Shop, wait_until
 
 ORDERS = int(os.environ.get("INVENTORY_ORDERS", "10000"))
 BUYERS = 64
@@ -68,9 +68,14 @@ def kill_leader():
     subprocess.run([*ensemble, "start", leader], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-class Survives(unittest.TestCase):
+class Survives:
+    """With each database: see below."""
+
+    def database(self):
+        return None
+
     def test_kills(self):
-        shop = Shop(INSTANCES, session_timeout_ms=400, patience_ms=8000)
+        shop = Shop(INSTANCES, database=self.database(), session_timeout_ms=400, patience_ms=8000)
         self.addCleanup(shop.end)
         for sku, (units, segments) in PRODUCTS.items():
             shop.add(sku, units, segments)
@@ -110,6 +115,17 @@ class Survives(unittest.TestCase):
             for key, (sku, units, token) in list(one.placed.items())[:5]:
                 status, answer = shop[1].order(sku, units, key=key, buyer=f"buyer {one.number}")
                 self.assertEqual((status, answer["token"]), (200, token))
+
+
+class SurvivesWithSQLite(Survives, unittest.TestCase):
+    pass
+
+
+class SurvivesWithPostgreSQL(Survives, unittest.TestCase):
+    def database(self):
+        server = PostgreSQL()
+        self.addCleanup(server.end)
+        return server.url
 
 
 if __name__ == "__main__":
