@@ -178,7 +178,7 @@ static void ask_or_finish(order *self) {
             journal_number((int64_t)self->part_count));
     int status = ask(self);
     if (status != ZKL_OK) {
-        journal("not_asked", "order", self->record.key, "why", zkl_error_message());
+        journal("not_asked", "order", self->record.key, "why", zkl_strerror(status));
         finish(self, outcome_of(status));
     }
 }
