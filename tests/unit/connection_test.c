@@ -297,11 +297,13 @@ TEST(address_where_nothing_answers_is_left_at_once_for_another) {
         (void)connect(clients[i], (struct sockaddr *)&place, sizeof(place));
     }
     snprintf(hole, sizeof(hole), "127.0.0.83:%d", ntohs(port));
-    EXPECT(zkl_connection_set_servers(client.connection, hole));
+    /* What it returns is not asserted where it leaves a server: on a loaded machine libzookeeper's
+     * thread may try the other one before its state is looked at. */
+    (void)zkl_connection_set_servers(client.connection, hole);
     usleep(TRIED_MS * 1000);
     int64_t start_ms = zkl_clock_ms();
     EXPECT(!zkl_connection_set_servers(client.connection, hole));
-    EXPECT(zkl_connection_set_servers(client.connection, server.hosts));
+    (void)zkl_connection_set_servers(client.connection, server.hosts);
     pthread_mutex_lock(&client.mutex);
     while (!client.connected) {
         (void)zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
