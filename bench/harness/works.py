@@ -58,9 +58,10 @@ def all_works(quick):
         {"kind": "leader killed", "name": "recovery", "title": "longest time without a grant when the leader is killed",
          "peers": ["zklock", "curator", "kazoo"], "words": {"sessions": 2, "threads": 2}},
         {"kind": "many", "name": "held", "title": "locks held by four clients", "peers": few, "command": "hold",
-         "words": {"sessions": 4}, "count": 2000 if quick else 100000, "most_slices": 8},
+         "words": {"sessions": 4}, "count": 2000 if quick else 100000, "most_slices": 2 if quick else 8},
         {"kind": "many", "name": "queued", "title": "waiters of one client on one resource", "peers": few,
-         "command": "queue", "words": {"sessions": 1}, "count": 1000 if quick else 10000},
+         "command": "queue", "words": {"sessions": 1}, "count": 1000 if quick else 10000,
+         "most_slices": 2 if quick else 100},
     ]
 
 
@@ -222,7 +223,7 @@ class Bench:
                 self.make(f"{work['name']}-{session}", count // sessions)
         else:
             self.make(work["name"])
-        for number in range(min(self.options.many_slices, work.get("most_slices", self.options.many_slices))):
+        for number in range(min(self.slices, work["most_slices"])):
             for peer in peers if number % 2 == 0 else reversed(peers):
                 child = self.start(peer)
                 child.ask(f"open sessions={sessions} hosts={self.ensemble.hosts[0]}")
