@@ -1,7 +1,8 @@
 # Finds libzookeeper_mt, which comes with neither pkg-config nor CMake files.
 # Defines the target ZooKeeper::zookeeper_mt.
-find_path(ZooKeeper_INCLUDE_DIR zookeeper/zookeeper.h)
-find_library(ZooKeeper_LIBRARY zookeeper_mt)
+# Not from the cache: a build that is configured again with another ZooKeeper_ROOT would keep the library that it has.
+find_path(ZooKeeper_INCLUDE_DIR zookeeper/zookeeper.h NO_CACHE)
+find_library(ZooKeeper_LIBRARY zookeeper_mt NO_CACHE)
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(ZooKeeper REQUIRED_VARS ZooKeeper_LIBRARY ZooKeeper_INCLUDE_DIR)
 if(ZooKeeper_FOUND AND NOT TARGET ZooKeeper::zookeeper_mt)
@@ -14,4 +15,3 @@ if(ZooKeeper_FOUND AND NOT TARGET ZooKeeper::zookeeper_mt)
         INTERFACE_COMPILE_DEFINITIONS THREADED
         INTERFACE_LINK_LIBRARIES "Threads::Threads;m")
 endif()
-mark_as_advanced(ZooKeeper_INCLUDE_DIR ZooKeeper_LIBRARY)
