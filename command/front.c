@@ -157,19 +157,27 @@ static void end_child(front *self, const char *why) {
     }
 }
 
+/* A command that has ended is told of as well: it may have run without its lock. */
 static void lose(front *self, const char *why) {
     if (self->is_lost) {
         return;
     }
     if (child_runs(self)) {
         end_child(self, why);
-    } else if (self->restart_at_ms != 0) {
-        say("%s: %s", self->job->resources[0], why);
-        self->is_lost = true;
+        return;
+    }
+    say("%s: %s", self->job->resources[0], why);
+    self->is_lost = true;
+    self->status = EXIT_LOCK_LOST;
+    if (self->restart_at_ms != 0) {
         self->restart_at_ms = 0;
-        self->status = EXIT_LOCK_LOST;
         release(self);
     }
+}
+
+/* Something runs, or is to run again. */
+static bool needs_lock(const front *self) {
+    return child_runs(self) || self->restart_at_ms != 0;
 }
 
 /* When the child must be told, if nothing changes. */
@@ -252,7 +260,9 @@ static void on_holder_death(front *self) {
         return;
     }
     self->holder_is_dead = true;
-    lose(self, "the process that keeps the session is dead");
+    if (needs_lock(self)) {
+        lose(self, "the process that keeps the session is dead");
+    }
     self->is_done = !child_runs(self);
     if (self->is_done && self->status == EXIT_DONE && self->stopped_by == 0) {
         say("the process that keeps the session is dead");
@@ -271,6 +281,8 @@ static void on_message(front *self, const message *news) {
         if (self->stopped_by != 0) {
             self->status = EXIT_BY_SIGNAL + self->stopped_by;
             release(self);
+        } else if (self->is_lost) {
+            release(self);
         } else {
             start_child(self);
         }
@@ -280,7 +292,9 @@ static void on_message(front *self, const message *news) {
         lose(self, why);
         break;
     case MESSAGE_ASKED_FOR:
-        lose(self, "somebody has asked for the lock, and it is given up");
+        if (needs_lock(self)) {
+            lose(self, "somebody has asked for the lock, and it is given up");
+        }
         break;
     default:
         self->is_done = true;

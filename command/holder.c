@@ -54,7 +54,8 @@ typedef struct holder {
     bool ended;       /* the child, */
     int child_status; /* with that */
     mark mark;
-    bool alone; /* the front is dead */
+    bool alone;           /* the front is dead */
+    int64_t answer_by_ms; /* how long an answer about what was held is waited for; 0: not yet */
 } holder;
 
 static pid_t front_of_signals; /* for the handler */
@@ -371,16 +372,20 @@ static int why_lost(const zkl_lock *lock) {
                : ZKL_LOST;
 }
 
+static void tell_lost(holder *self, const zkl_lock *lock) {
+    if (!self->told_lost) {
+        self->told_lost = true;
+        tell(self, MESSAGE_LOST, why_lost(lock));
+    }
+}
+
 static void look(holder *self) {
     int64_t until = safe_until(self->lock);
     if (self->slot_lock != NULL) {
         until = sooner(until, safe_until(self->slot_lock));
     }
     if (until == 0) {
-        if (!self->told_lost) {
-            self->told_lost = true;
-            tell(self, MESSAGE_LOST, why_lost(self->lock));
-        }
+        tell_lost(self, self->lock);
         return;
     }
     if (self->job->max_hold_ms > 0) {
@@ -438,6 +443,28 @@ static void hold(holder *self) {
     }
 }
 
+/* One deadline for all that is asked once nothing runs any more. */
+static int64_t time_for_answer(holder *self) {
+    int64_t now = channel_now_ms();
+    self->answer_by_ms = self->answer_by_ms != 0 ? self->answer_by_ms : now + RELEASE_MS;
+    return self->answer_by_ms > now ? self->answer_by_ms - now : 1;
+}
+
+static void verify_lock(holder *self, zkl_lock *lock) {
+    if (lock != NULL && zkl_lock_verify(lock, time_for_answer(self)) == ZKL_LOST) {
+        tell_lost(self, lock);
+    }
+}
+
+/* The command may have ended before the news came that somebody had broken its lock. If the servers
+ * do not answer, what the lease said counts. */
+static void verify(holder *self) {
+    if (self->ended && !self->alone) {
+        verify_lock(self, self->lock);
+        verify_lock(self, self->slot_lock);
+    }
+}
+
 static int not_acquired(holder *self, int status) {
     bool by_others = status == ZKL_BUSY || status == ZKL_TIMEOUT || status == ZKL_QUEUE_FULL;
     if (status == ZKL_CANCELLED) {
@@ -487,8 +514,11 @@ static int hold_once(holder *self) {
         return status;
     }
     hold(self);
-    return self->ended && !self->alone && self->child_status == EXIT_DONE ? mark_success(self)
-                                                                          : EXIT_DONE;
+    if (self->ended && !self->alone && self->child_status == EXIT_DONE) {
+        return mark_success(self); /* in a transaction, which verifies */
+    }
+    verify(self);
+    return EXIT_DONE;
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
@@ -506,6 +536,7 @@ static int acquire_and_hold(holder *self) {
     }
     if (!self->cancelled) {
         hold(self);
+        verify(self);
     }
     return EXIT_DONE;
 }
@@ -513,10 +544,10 @@ static int acquire_and_hold(holder *self) {
 /* The slot first: whoever gets our permit is to find it free. */
 static void release(holder *self) {
     if (self->slot_lock != NULL) {
-        (void)zkl_lock_release(self->slot_lock, RELEASE_MS);
+        (void)zkl_lock_release(self->slot_lock, time_for_answer(self));
     }
     if (self->lock != NULL) {
-        (void)zkl_lock_release(self->lock, RELEASE_MS);
+        (void)zkl_lock_release(self->lock, time_for_answer(self));
     }
 }
 

@@ -153,8 +153,8 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(len(others), 1)
         return others[0]
 
-    def queue(self):
-        out, _ = self.run_it(0, "status", "--json", self.resource)
+    def queue(self, resource=None):
+        out, _ = self.run_it(0, "status", "--json", resource or self.resource)
         return json.loads(out)["contenders"]
 
     def wait_for_queue(self, length):

@@ -371,6 +371,29 @@ class EndsTheChild(CommandTest):
         self.assertEqual(self.text_of("told"), "told\n")
         self.assertFalse(is_alive(child))
 
+    def break_unheard(self, status, options, broken):
+        """News of a deletion come after a third of the session timeout, which is 10 s here."""
+        process = self.start("run", *options, self.resource, "-c",
+                             f"echo >runs; while [ ! -e go ]; do sleep 0.02; done; exit {status}")
+        wait_until(lambda: self.text_of("runs") != "", "it runs")
+        self.run_it(0, "break", "--yes", broken, self.queue(broken)[0]["node"])
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        _, err = self.end(process, 75)
+        self.assertRegex(err, rf"^zklock run: {self.resource}: the lock is lost: .*\n$")
+
+    def test_or_says_75_if_it_ended_before_it_was_known_that_the_lock_was_broken(self):
+        self.break_unheard(0, [], self.resource)
+
+    def test_or_says_75_whatever_it_has_ended_with(self):
+        self.break_unheard(3, [], self.resource)
+
+    def test_or_says_75_if_another_resource_of_a_set_was_broken_unheard(self):
+        self.break_unheard(0, ["--also", self.resource + "-2"], self.resource + "-2")
+
+    def test_or_says_75_if_its_slot_was_broken_unheard(self):
+        self.break_unheard(0, ["--semaphore", "2"], f"/locks/{self.resource}/stripe-0000")
+
     def test_what_a_shell_has_started_has_its_grace_too(self):
         worker = "trap 'sleep 0.1; echo cleaned >cleaned; exit' TERM; echo $$ >worker; while :; do sleep 0.02; done"
         process, _ = self.start_holder(command=f'echo $$ >pid; sh -c "{worker}"; true'.replace("$$ >worker", "\\$\\$ >worker"))
