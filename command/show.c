@@ -17,17 +17,26 @@
 
 typedef struct show {
     bool json;
+    bool names; /* and nothing else */
     const char *resource;
 } show;
 
-static const option_description show_options[] = { { 0, '\0', "json", NULL, "for programs" },
-                                                   { 0, '\0', NULL, NULL, NULL } };
+enum { OPTION_JSON, OPTION_NAMES };
+
+/* clang-format off */
+#define JSON_OPTION { OPTION_JSON, '\0', "json", NULL, "for programs" }
+static const option_description json_options[] = { JSON_OPTION, { 0, '\0', NULL, NULL, NULL } };
+static const option_description show_options[] = {
+    JSON_OPTION,
+    { OPTION_NAMES, '0', "null", NULL, "only the names, as they are, for xargs -0" },
+    { 0, '\0', NULL, NULL, NULL }
+};
+/* clang-format on */
 
 static int take(void *arg, int option, const char *value) {
     show *self = arg;
-    (void)option;
     (void)value;
-    self->json = true;
+    *(option == OPTION_JSON ? &self->json : &self->names) = true;
     return EXIT_DONE;
 }
 
@@ -45,6 +54,12 @@ static void print_state(const char *text, bool is_good) {
     } else {
         printf("%-6s", text);
     }
+}
+
+/* Whatever it consists of: a name may have spaces, and quotes. */
+static void print_name(const char *name) {
+    fputs(name, stdout);
+    putchar('\0');
 }
 
 /* ---- ls -------------------------------------------------------------------------------------- */
@@ -67,9 +82,13 @@ static int list_resources(zkl_client *client, void *arg) {
     int status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
     if (status == ZKL_OK && self->json) {
         status = json_print(resources_value(list));
-    } else if (status == ZKL_OK) {
-        for (size_t i = 0; i < list->count; i++) {
-            printf("%6zu  %s\n", list->resources[i]->contenders, list->resources[i]->name);
+    }
+    for (size_t i = 0; status == ZKL_OK && !self->json && i < list->count; i++) {
+        const zkl_resource *one = list->resources[i];
+        if (self->names) {
+            print_name(one->name);
+        } else {
+            printf("%6zu  %s\n", one->contenders, one->name);
         }
     }
     zkl_resources_free(list);
@@ -153,6 +172,10 @@ static int show_status(zkl_client *client, void *arg) {
     int status = zkl_queue_describe(client, self->resource, ASK_TIMEOUT_MS, &queue);
     if (status == ZKL_OK && self->json) {
         status = json_print(queue_value(self->resource, queue));
+    } else if (status == ZKL_OK && self->names) {
+        for (size_t i = 0; i < queue->count; i++) {
+            print_name(queue->contenders[i]->node);
+        }
     } else if (status == ZKL_OK) {
         print_queue(self->resource, queue);
     }
@@ -268,7 +291,7 @@ const subcommand deadlocks_subcommand = {
     .name = "deadlocks",
     .usage = "",
     .summary = "Finds owners that wait for one another in a circle.",
-    .options = show_options,
+    .options = json_options,
     .examples = "  zklock deadlocks\n  zklock deadlocks --json | jq '.deadlocks | length'\n",
     .take = take,
     .self = &arguments,

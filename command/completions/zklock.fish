@@ -1,36 +1,70 @@
 # Completion for fish: subcommands, options, and the names of resources and nodes, from the servers.
-function __zklock_subcommands
-    zklock --help 2>/dev/null | string match -rg '^  ([a-z]+) '
+# Where the root is open anybody may have made these names. They are only data here, and fish quotes them.
+
+# Prints the names, a line each. Left out is what fish would cut (at a tab, a newline) or expand (a ~ at the beginning); and
+# what would be taken for an option, if there is no -- before.
+function __zklock_names # MAY_BE_OPTION ARGUMENT... of zklock
+    for name in (timeout 3 zklock $argv[2..] 2>/dev/null | string split0)
+        string match -qr '^~|[\x01-\x1f\x7f-\x9f]' -- $name; and continue
+        test -n "$argv[1]"; and string match -q -- '-*' $name; and continue
+        printf '%s\n' $name
+    end
 end
 
-function __zklock_options
+# Prints what the help has: a line for each option, and for each letter, with what its value is.
+function __zklock_options # ARGUMENT... of zklock
+    set -l help (zklock $argv 2>/dev/null)
+    string replace -rf '^  (?:-.|  )[, ] (--[a-z-]+) ?([A-Z]*) .*' '$1 $2' -- $help
+    string replace -rf '^  (-.), --[a-z-]+ ?([A-Z]*) .*' '$1 $2' -- $help
+end
+
+# Prints what may stand where the cursor is. The settings that were typed are used, so that the same servers are asked.
+function __zklock_complete
     set -l words (commandline -opc)
-    begin
-        zklock $words[2] --help
-        zklock help settings
-    end 2>/dev/null | string match -rg '^ +(?:-\w, )?(--[a-z-]+)'
-end
-
-function __zklock_operands
-    commandline -opc | tail -n +3 | string match -v -- '-*'
-end
-
-function __zklock_resources
-    timeout 3 zklock ls 2>/dev/null | string replace -r '^ *[0-9]+  ' ''
-end
-
-function __zklock_nodes
-    timeout 3 zklock status (__zklock_operands)[1] 2>/dev/null | string match -rg '^          (\S+)$'
-end
-
-function __zklock_wants
-    set -l words (commandline -opc)
-    test (count $words) -ge 2; and contains -- $words[2] $argv[2..]; and test (count (__zklock_operands)) -eq $argv[1]
+    set -l current (commandline -ct)
+    set -l of_all (__zklock_options help settings) '--config FILE'
+    set -l known (__zklock_options $words[2] --help) $of_all
+    set -l settings
+    set -l operands
+    set -l value # that of the current word, if that belongs to an option
+    set -l may_be_option yes
+    set -l is_literal
+    for word in $words[3..]
+        if test -n "$value"
+            contains -- "$option $value" $of_all; and set -a settings $option $word
+            set value
+        else if test -n "$may_be_option"; and test x$word = x--
+            set may_be_option
+            set is_literal yes
+        else if test -n "$may_be_option"; and string match -q -- '-?*' $word
+            set option $word
+            set value (string replace -rf -- '^'(string escape --style=regex -- $word)' ' '' $known)[1]
+            string match -q -- (string split -f 1 -m 1 = -- $word)' *' $of_all; and string match -q '*=*' -- $word; and set -a settings $word
+        else if test x$word != x--; or test (count $operands) -ne 1
+            set -a operands $word
+            contains -- $words[2] run once; and test (count $operands) -eq 1 -a -z "$is_literal"; or set may_be_option
+        end
+    end
+    if test -n "$value"
+        switch $value
+            case RESOURCE
+                __zklock_names '' ls -0 $settings
+            case FILE
+                __fish_complete_path $current
+        end
+    else if test -n "$may_be_option"; and string match -q -- '-*' $current
+        string replace -r ' .*' '' -- $known | string match -- '--*'
+    else if contains -- $words[2] run once status revoke break; and test (count $operands) -eq 0
+        __zklock_names "$may_be_option" ls -0 $settings
+    else if contains -- $words[2] revoke break; and test (count $operands) -eq 1
+        __zklock_names '' status -0 $settings -- $operands[1]
+    else if contains -- $words[2] run once; and test (count $operands) -eq 1
+        __fish_complete_command
+    else if contains -- $words[2] run once
+        __fish_complete_path $current
+    end
 end
 
 complete -c zklock -f
-complete -c zklock -n 'test (count (commandline -opc)) -eq 1' -a '(__zklock_subcommands) help'
-complete -c zklock -n 'string match -q -- "-*" (commandline -ct)' -a '(__zklock_options)'
-complete -c zklock -n '__zklock_wants 0 run once status revoke break' -a '(__zklock_resources)'
-complete -c zklock -n '__zklock_wants 1 revoke break' -a '(__zklock_nodes)'
-complete -c zklock -n '__zklock_wants 1 run once' -a '(__fish_complete_command)'
+complete -c zklock -n 'test (count (commandline -opc)) -eq 1' -a '(zklock --help 2>/dev/null | string match -rg "^  ([a-z]+)  ") help'
+complete -c zklock -n 'test (count (commandline -opc)) -gt 1' -a '(__zklock_complete)'

@@ -43,6 +43,12 @@ class Shows(CommandTest):
         self.assertIn({"resource": self.resource, "contenders": 1}, json.loads(out))
         self.assertRegex(self.run_it(0, "ls")[0], rf"(?m)^ +1  {self.resource}$")
 
+    def test_only_names_as_they_are(self):
+        self.resource += " it's $(x)"
+        self.start_holder()
+        self.assertIn(self.resource, self.run_it(0, "ls", "-0")[0].split("\0"))
+        self.assertEqual(self.run_it(0, "status", "--null", self.resource)[0], self.queue()[0]["node"] + "\0")
+
     def test_no_deadlocks(self):
         self.assertEqual(self.run_it(0, "deadlocks")[0], "no deadlocks\n")
         self.assertEqual(json.loads(self.run_it(0, "deadlocks", "--json")[0]), {"deadlocks": [], "are_more": False})
@@ -155,25 +161,6 @@ class Top(CommandTest):
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         finally:
             os.close(terminal)
-
-
-class Completes(CommandTest):
-    def complete(self, *line):
-        """What bash would offer."""
-        script = ("source \"$0\"; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _zklock; "
-                  "printf '%s\\n' \"${COMPREPLY[@]}\"")
-        path = os.path.dirname(ZKLOCK) + ":" + os.environ["PATH"]
-        found = subprocess.run(["bash", "-c", script, f"{MANUAL}/../completions/zklock.bash", "zklock", *line], check=True,
-                               stdout=subprocess.PIPE, text=True, env={**os.environ, "PATH": path}, timeout=PATIENCE_S)
-        return found.stdout.split()
-
-    def test_in_bash(self):
-        self.start_holder()
-        self.assertEqual(self.complete("sta"), ["status"])
-        self.assertIn("--max-hold", self.complete("run", "--"))
-        self.assertIn("--lock-root", self.complete("ls", "--l"))
-        self.assertEqual(self.complete("status", self.resource[:9]), [self.resource])
-        self.assertEqual(self.complete("break", "--yes", self.resource, ""), [self.queue()[0]["node"]])
 
 
 class Acts(CommandTest):
