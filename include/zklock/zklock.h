@@ -285,7 +285,8 @@ typedef enum zkl_log_level {
     X(ZKL_LOG_SHORT_SESSION, "short_session")                                                      \
     X(ZKL_LOG_UNSUPPORTED_SERVERS, "unsupported_servers")                                          \
     X(ZKL_LOG_DROPPED, "dropped")                                                                  \
-    X(ZKL_LOG_ZOOKEEPER, "zookeeper")
+    X(ZKL_LOG_ZOOKEEPER, "zookeeper")                                                              \
+    X(ZKL_LOG_CREDENTIALS_REFUSED, "credentials_refused")
 
 typedef enum zkl_log_event {
 #define ZKL_LOG_EVENT_ENUM(name, text) name,
@@ -358,7 +359,8 @@ typedef struct zkl_credential {
  * Gives a client its credentials, one after the other, whenever it opens a session: for secrets
  * that change, or that the program does not want to keep. It may block; the session waits for it.
  * It runs on the session's thread; a client with several sessions may call it on several threads at
- * a time.
+ * a time. zkl_client_set_credentials may call it twice for each session, from index 0 on: to look
+ * at the credentials, and to show them.
  *
  * index       0 at first, then 1 and so on.
  * credential  to be filled in. What it points to must stay as it is until the same thread calls
@@ -609,6 +611,11 @@ ZKL_CHECKED_API int zkl_client_set_hosts(zkl_client *client, const char *hosts);
  * then on. It also logs in again with SASL, and reads the files of TLS again. If the servers refuse
  * one, the client is at an end, with all its locks: ZKL_AUTH_FAILED, as in zkl_client_open. To be
  * safe, open another client with them first.
+ *
+ * A client whose nodes are protected, and whose node_acl or parent_acl has the scheme auth, takes
+ * only digests in plain ASCII (see `unprotected` in zkl_client_options): others are refused. If its
+ * credential_callback gives others, the session goes on with those that it shows, and the log
+ * reports ZKL_LOG_CREDENTIALS_REFUSED.
  *
  * The nodes of locks keep the ACL that they were made with: the new credentials must have the
  * permissions to delete them (docs/security.md).

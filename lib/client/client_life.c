@@ -375,12 +375,23 @@ int zkl_client_set_hosts(zkl_client *client, const char *hosts) {
 
 /* ---- Other credentials -------------------------------------------------------------------- */
 
+static bool replaces_auth(const zkl_client *client) {
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        if (one->session.established &&
+            zkl_protection_replaces_auth(&one->session.sender.protection)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The mutex guards the list. The old one is put into `given`. */
 static int change_credentials(zkl_client *client, zkl_credentials *given) {
     ZKL_WITH_MUTEX(&client->mutex);
     if (client->closed) {
         return ZKL_CLOSED;
     }
+    ZKL_TRY(replaces_auth(client) ? zkl_credentials_check_known(given) : ZKL_OK);
     const zkl_credentials old = client->credentials;
     client->credentials = *given;
     *given = old;

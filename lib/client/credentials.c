@@ -6,6 +6,7 @@
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"
+#include "session/protection.h"
 
 /* No message shows a secret. */
 static int check(const zkl_credential *credential, size_t index) {
@@ -54,14 +55,27 @@ int zkl_credentials_take(zkl_credentials *self, const zkl_credential *list, int3
     return ZKL_OK;
 }
 
-/* What is none the servers would not understand: they refuse it, as they refuse a scheme that they
- * do not know. */
+int zkl_credentials_check_known(const zkl_credentials *self) {
+    for (size_t i = 0; i < self->count; i++) {
+        if (!zkl_protection_knows(&self->list[i])) {
+            char what[64];
+            snprintf(what, sizeof(what), "credential %zu", i);
+            return zkl_refuse(what, NULL,
+                              "must be a digest in plain ASCII while nodes are protected and "
+                              "node_acl or parent_acl has the scheme auth: close the client, and "
+                              "open it with these credentials");
+        }
+    }
+    return ZKL_OK;
+}
+
+/* What is none the servers would not understand. */
 static bool ask(const zkl_credentials *self, size_t index, zkl_credential *credential) {
     zkl_thread_runs_callbacks(true);
     bool given = self->callback(self->arg, index, credential) != 0;
     zkl_thread_runs_callbacks(false);
     if (given && check(credential, index) != ZKL_OK) {
-        *credential = (zkl_credential){ .scheme = "(invalid)", .secret = "" };
+        *credential = ZKL_CREDENTIAL_WRONG;
     }
     return given;
 }
@@ -80,6 +94,18 @@ bool zkl_credentials_next(const zkl_credentials *self, pthread_mutex_t *mutex, s
     memcpy(room->secret, credential->secret, credential->size);
     credential->scheme = room->scheme;
     credential->secret = room->secret;
+    return true;
+}
+
+bool zkl_credentials_are_known(const zkl_credentials *self, pthread_mutex_t *mutex,
+                               zkl_credential_room *room) {
+    zkl_credential one = ZKL_CREDENTIAL_INIT;
+    size_t count = 0;
+    while (zkl_credentials_next(self, mutex, count, &one, room)) {
+        if (count++ == ZKL_CREDENTIALS_MAX || !zkl_protection_knows(&one)) {
+            return false;
+        }
+    }
     return true;
 }
 

@@ -117,7 +117,9 @@ static bool next_credential(void *arg, size_t index, zkl_credential *credential)
                                       credential, &self->shown);
     ZKL_WITH_MUTEX(&self->client->mutex);
     if (given) {
-        zkl_protection_add_shared(protection, index, credential);
+        if (!zkl_protection_add_shared(protection, index, credential)) {
+            *credential = ZKL_CREDENTIAL_WRONG;
+        }
         return true;
     }
     return zkl_protection_next(protection, self->session.operations, index, credential);
@@ -377,6 +379,19 @@ static void change_hosts(zkl_client_session *self) {
     }
 }
 
+/* With the mutex held, which is let go meanwhile. */
+static bool can_take_new_credentials(zkl_client_session *self) {
+    if (!zkl_protection_replaces_auth(&self->session.sender.protection)) {
+        return true;
+    }
+    pthread_mutex_unlock(&self->client->mutex);
+    bool are_known =
+        zkl_credentials_are_known(&self->client->credentials, &self->client->mutex, &self->shown);
+    explicit_bzero(&self->shown, sizeof(self->shown));
+    pthread_mutex_lock(&self->client->mutex);
+    return are_known;
+}
+
 /* libzookeeper repeats all that it was ever given, so the session goes on with another handle. One
  * that is not established yet begins anew. */
 static void change_credentials(zkl_client_session *self) {
@@ -384,6 +399,10 @@ static void change_credentials(zkl_client_session *self) {
     self->is_over = !self->session.established;
     if (self->is_over) {
         return;
+    }
+    if (!can_take_new_credentials(self)) {
+        zkl_telemetry_credentials_refused(zkl_session_facts_of(&self->session));
+        return; /* it goes on with those that it shows */
     }
     self->awaits_credential = false;
     self->is_introduced = true;

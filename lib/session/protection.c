@@ -19,6 +19,15 @@ static bool is_plain(const zkl_credential *credential) {
     return strcmp(credential->scheme, "digest") == 0;
 }
 
+bool zkl_protection_knows(const zkl_credential *credential) {
+    char id[ZKL_DIGEST_ID_SIZE];
+    return is_plain(credential) && zkl_digest_id(credential->secret, credential->size, id);
+}
+
+bool zkl_protection_replaces_auth(const zkl_protection *self) {
+    return self->given && self->uses_auth;
+}
+
 static void begin_at_first(zkl_protection *self, size_t index) {
     if (index == 0) {
         self->given_as = SIZE_MAX;
@@ -27,15 +36,16 @@ static void begin_at_first(zkl_protection *self, size_t index) {
     }
 }
 
-void zkl_protection_add_shared(zkl_protection *self, size_t index,
+bool zkl_protection_add_shared(zkl_protection *self, size_t index,
                                const zkl_credential *credential) {
     begin_at_first(self, index);
     if (index < ZKL_CREDENTIALS_MAX && is_plain(credential) &&
         zkl_digest_id(credential->secret, credential->size, self->shared[index])) {
         self->count = index + 1;
-    } else {
-        self->has_unknown = true;
+        return true;
     }
+    self->has_unknown = true;
+    return !zkl_protection_replaces_auth(self);
 }
 
 static bool make_own(zkl_protection *self, zkl_operations *operations) {
@@ -78,7 +88,7 @@ bool zkl_protection_drop(zkl_protection *self) {
     return was_given;
 }
 
-void zkl_protection_end(zkl_protection *self) {
+void zkl_protection_begin(zkl_protection *self) {
     self->active = false;
     self->given = false;
 }

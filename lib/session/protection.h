@@ -30,8 +30,14 @@ typedef struct zkl_protection {
     char own[ZKL_DIGEST_ID_SIZE];
 } zkl_protection;
 
-/** The application shows a credential of that index. Those of a connection begin with 0. */
-void zkl_protection_add_shared(zkl_protection *self, size_t index,
+/** Whether it is known what identity a credential gives: that of a digest in plain ASCII. */
+bool zkl_protection_knows(const zkl_credential *credential);
+/** Whether the session replaces auth by the identities of the application's credentials: then it
+ *  can take none whose identity is not known. */
+bool zkl_protection_replaces_auth(const zkl_protection *self);
+/** The application shows a credential of that index. Those of a connection begin with 0. False: the
+ *  session cannot take it. */
+bool zkl_protection_add_shared(zkl_protection *self, size_t index,
                                const zkl_credential *credential);
 /** The session's own credential, when the application has shown `index` of them, which it is shown
  *  by the same thread. False: there is none, or the servers have accepted it. */
@@ -40,8 +46,8 @@ bool zkl_protection_next(zkl_protection *self, zkl_operations *operations, size_
 /** The servers have refused the session, and may have refused that credential: then it is not shown
  *  again. False: it was not given. */
 bool zkl_protection_drop(zkl_protection *self);
-/** The session is over: the next one has another identity. */
-void zkl_protection_end(zkl_protection *self);
+/** Another session is being opened: it has another identity, or none. */
+void zkl_protection_begin(zkl_protection *self);
 
 void zkl_protection_wipe(zkl_protection *self);
 

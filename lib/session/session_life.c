@@ -105,6 +105,7 @@ void zkl_session_destroy(zkl_session *session) {
 
 void zkl_session_connecting(zkl_session *session) {
     session->given_up = false;
+    zkl_protection_begin(&session->sender.protection);
     session->liveness.connecting_ms = zkl_sender_passed_ms(&session->sender);
 }
 
@@ -196,7 +197,6 @@ static void end_session(zkl_session *session) {
     session->connected = false;
     session->established = false;
     session->sender.session_number++;
-    zkl_protection_end(&session->sender.protection);
     zkl_liveness_session_ended(&session->liveness);
     zkl_watch_table_clear(&session->watches); /* answers requests: before their session ends */
     feed_all(session, (zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED });

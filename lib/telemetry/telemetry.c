@@ -114,6 +114,13 @@ void zkl_telemetry_auth_failed(zkl_session_facts session) {
     log_session(session, ZKL_LOG_ERROR, ZKL_LOG_AUTH_FAILED, ZKL_AUTH_FAILED, "");
 }
 
+void zkl_telemetry_credentials_refused(zkl_session_facts session) {
+    log_session(session, ZKL_LOG_ERROR, ZKL_LOG_CREDENTIALS_REFUSED, ZKL_INVALID_ARGUMENT,
+                "the new credentials are not shown, and the session goes on with the old ones: "
+                "one is no digest in plain ASCII, while nodes are protected and node_acl or "
+                "parent_acl has the scheme auth; see docs/security.md");
+}
+
 void zkl_telemetry_unsupported_servers(zkl_session_facts session) {
     log_session(
         session, ZKL_LOG_WARN, ZKL_LOG_UNSUPPORTED_SERVERS, ZKL_OK,

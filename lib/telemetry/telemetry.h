@@ -53,6 +53,8 @@ void zkl_telemetry_connected(zkl_session_facts session, bool is_new);
 void zkl_telemetry_disconnected(zkl_session_facts session);
 void zkl_telemetry_expired(zkl_session_facts session);
 void zkl_telemetry_auth_failed(zkl_session_facts session);
+/** Those of zkl_client_set_credentials are not shown. */
+void zkl_telemetry_credentials_refused(zkl_session_facts session);
 /** It is warned of once for each session. */
 void zkl_telemetry_unsupported_servers(zkl_session_facts session);
 /** Its timeout is short for a lease; `message` says so. */

@@ -803,6 +803,7 @@ static void print_election(const run_plan *plan, FILE *file) {
 const zkl_credential plan_credentials[] = {
     { sizeof(zkl_credential), "digest", "others:secret", sizeof("others:secret") - 1 },
     { sizeof(zkl_credential), "digest", "stock:secret", sizeof("stock:secret") - 1 },
+    { sizeof(zkl_credential), "digest", "stock:\xc3\xa4", sizeof("stock:\xc3\xa4") - 1 },
 };
 
 void plan_introduce(const run_plan *plan, zkl_client_options *options) {

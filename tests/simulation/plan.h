@@ -224,9 +224,10 @@ void plan_queue_path(const run_plan *plan, size_t number, char path[PLAN_QUEUE_P
 /** The most permits of a contender's semaphore, or 1. */
 unsigned plan_most_permits(const run_plan *plan);
 
-/** Of clients of servers that are closed to strangers: the last one is needed. */
+/** Of clients of servers that are closed to strangers: the last one is needed. Behind it is one
+ *  more, of which zklock does not know what identity it gives. */
 enum { PLAN_CREDENTIALS = 2 };
-extern const zkl_credential plan_credentials[PLAN_CREDENTIALS];
+extern const zkl_credential plan_credentials[PLAN_CREDENTIALS + 1];
 /** Who its clients are, and the ACLs of what they make. */
 void plan_introduce(const run_plan *plan, zkl_client_options *options);
 

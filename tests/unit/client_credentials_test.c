@@ -403,7 +403,7 @@ TEST(wrong_credentials_leave_those_that_are_shown) {
 
 TEST(credential_that_is_refused_later_ends_the_client) {
     begin();
-    zkl_client *client = open_client("stock:secret");
+    zkl_client *client = open_client(NULL);
     zkl_credential credential = digest("stock:secret");
     EXPECT_INT(try_lock(client), ZKL_OK);
     credential.scheme = "kerberos";
@@ -414,6 +414,114 @@ TEST(credential_that_is_refused_later_ends_the_client) {
     EXPECT_INT(zkl_client_info(client, &information), ZKL_OK);
     EXPECT_INT(information.sessions_expired, 0);
     EXPECT_INT(zkl_client_close(client, 0), ZKL_PENDING); /* its nodes go with the session */
+    end();
+}
+
+/* ---- Identities that are not known ----------------------------------------------------------- */
+
+#define UMLAUT "stock:\xc3\xa4pfel"
+
+static int show_both(zkl_client *client) {
+    const zkl_credential both[] = { digest("stock:secret"), digest(UMLAUT) };
+    return zkl_client_set_credentials(client, both, 2);
+}
+
+/* The scheme auth would stand for nobody: nobody could acquire anything. */
+TEST(credential_of_unknown_identity_is_refused_while_others_stand_for_auth) {
+    begin();
+    zkl_client *client = open_client("stock:secret");
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    EXPECT_REFUSED(show_both(client), "credential 1: must be a digest in plain ASCII");
+    EXPECT(strstr(zkl_error_message(), "pfel") == NULL);
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    EXPECT_INT(show(client, "sales:secret"), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_NO_PERMISSION);
+    close_client(client);
+    end();
+}
+
+TEST(credential_of_unknown_identity_is_shown_where_auth_needs_no_others) {
+    begin();
+    const zkl_credential credential = digest("stock:secret");
+    zkl_client_options options = options_of(&credential, 1);
+    options.unprotected = 1;
+    zkl_client *unprotected = open_with(&options);
+    zkl_client *stranger = open_client(NULL); /* its nodes are open to all */
+    EXPECT_INT(show_both(unprotected), ZKL_OK);
+    EXPECT_INT(show(stranger, UMLAUT), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(unprotected), ZKL_OK);
+    EXPECT_INT(show(stranger, "stock:secret"), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(stranger), ZKL_OK);
+    close_client(stranger);
+    close_client(unprotected);
+    end();
+}
+
+typedef struct unknown_store {
+    int asked_before; /* it gives what is not known */
+    int errors;
+} unknown_store;
+
+static int give_unknown(void *arg, size_t index, zkl_credential *credential) {
+    unknown_store *self = arg;
+    *credential = digest(index == 0 || self->asked_before > 0 ? "stock:secret" : UMLAUT);
+    self->asked_before -= self->asked_before > 0 ? 1 : 0;
+    return index <= 1 ? 1 : 0;
+}
+
+static void count_refusals(void *arg, const zkl_log_record *record) {
+    unknown_store *self = arg;
+    self->errors += record->event == ZKL_LOG_CREDENTIALS_REFUSED ? 1 : 0;
+}
+
+static zkl_client *open_asked(unknown_store *store) {
+    zkl_client_options options = options_of(NULL, 0);
+    options.credential_callback = give_unknown;
+    options.credential_arg = store;
+    options.log_callback = count_refusals;
+    options.log_arg = store;
+    return open_with(&options);
+}
+
+TEST(callback_that_gives_an_unknown_identity_changes_nothing_and_is_logged) {
+    begin();
+    unknown_store store = { .asked_before = 3 };
+    zkl_client *client = open_asked(&store);
+    zkl_lock *lock = open_lock(client);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_OK);
+    EXPECT_INT(zkl_client_set_credentials(client, NULL, 0), ZKL_OK);
+    until_shown();
+    EXPECT_INT(store.errors, 1);
+    EXPECT_INT(zkl_lock_release(lock, ENOUGH_MS), ZKL_OK);
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    store.asked_before = 3;
+    EXPECT_INT(zkl_client_set_credentials(client, NULL, 0), ZKL_OK);
+    until_shown(); /* when it was shown them it got others than when it asked */
+    EXPECT_INT(try_lock(client), ZKL_AUTH_FAILED);
+    EXPECT(strstr(zkl_error_message(), "(invalid)") != NULL);
+    zkl_lock_close(lock);
+    (void)zkl_client_close(client, 0);
+    end();
+}
+
+/* The own identity of the session before never came to protect anything. */
+TEST(identity_of_a_session_that_never_stood_does_not_bind_the_next) {
+    begin();
+    zkl_client_options options = options_of(NULL, 0);
+    zkl_client *client = open_with(&options);
+    for (uint32_t i = 0; i < SERVERS; i++) {
+        zkl_ensemble_mute_connections(ensemble, i, 3000 * INT64_C(1000));
+    }
+    EXPECT(zkl_ensemble_expire(ensemble, zkl_ensemble_session_at(ensemble, 0)));
+    until_shown();
+    EXPECT_INT(show_both(client), ZKL_OK);
+    zkl_world_sleep_us((int64_t)4 * ENOUGH_MS * US_PER_MS);
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    close_client(client);
     end();
 }
 
