@@ -26,7 +26,8 @@
  *    zkl_lock_check() returns ZKL_SUSPECT: another client may be granted the lock as soon as the
  *    servers expire the session. When the session is known to have expired, the grant is ZKL_LOST
  *    for ever. A client that keeps a lease (lease_tick_ms) knows until when nobody else can have
- *    been granted the lock, whatever happens to its connection.
+ *    been granted the lock, whatever happens to its connection. Anybody who can connect to the
+ *    servers can end any session, a closed one too: then only the token helps (docs/security.md).
  * 3. A zkl_lock is one contender, not a mutex that threads share. Each thread that competes opens
  *    its own handle; handles of one client exclude one another just as those of different machines
  *    do.
@@ -421,8 +422,9 @@ typedef struct zkl_client_options {
      * gives up. The session timeout should be at least five ticks (otherwise a warning is
      * logged), and must be more than three and a half. Do not use a lease if the servers are
      * configured with observers behind observers, or with local sessions. The lease stays true
-     * while clocks differ in rate by at most a thousandth. Rule: docs/internals/protocol.md,
-     * "Lease".
+     * while clocks differ in rate by at most a thousandth, and while nobody else ends or shortens
+     * the session, which whoever can connect to the servers can (docs/security.md, "Sessions are
+     * no secret"). Rule: docs/internals/protocol.md, "Lease".
      *
      * How much of the lease is left in calm operation, and the longest disconnection that it
      * survives; each from the worst moment to the best (measured on simulated servers with a

@@ -16,6 +16,8 @@ void servers_begin(void);
 /** The host list of all, or of one alone; static strings. */
 const char *servers_hosts(void);
 const char *server_host(int server);
+/** A bare socket, whose reads end after 5 s; -1: it cannot be reached. */
+int server_connect(int server);
 
 int64_t servers_tick_ms(void);
 
