@@ -27,10 +27,11 @@ enum {
     JAVA_LIST_BYTES_MAX = 1000000,
     PROBE_SIZE = 64,
     VALUE_SIZE = 256,
-    FINDING_SIZE = 512
+    FINDING_SIZE = 1024
 };
 
-typedef enum level { LEVEL_OK, LEVEL_WARNING, LEVEL_BAD } level;
+/* OK is what was asked of the servers, and was right. */
+typedef enum level { LEVEL_OK, LEVEL_NOT_TESTED, LEVEL_WARNING, LEVEL_BAD } level;
 
 typedef struct doctor {
     bool json;
@@ -39,6 +40,7 @@ typedef struct doctor {
     int bad;
     int leaders;
     int serving;
+    int silent; /* that do not say whether they serve */
     int servers;
 } doctor;
 
@@ -61,7 +63,7 @@ static void find(doctor *self, level how, const char *what, const char *format, 
     __attribute__((format(printf, 4, 5)));
 
 static void find(doctor *self, level how, const char *what, const char *format, ...) {
-    static const char *const names[] = { "ok", "warning", "bad" };
+    static const char *const names[] = { "ok", "not tested", "warning", "bad" };
     char text[FINDING_SIZE];
     va_list values;
     va_start(values, format);
@@ -69,7 +71,7 @@ static void find(doctor *self, level how, const char *what, const char *format, 
     va_end(values);
     self->bad += how == LEVEL_BAD ? 1 : 0;
     if (!self->json) {
-        printf("%-7s  %s: %s\n", names[how], what, text);
+        printf("%-10s  %s: %s\n", names[how], what, text);
         return;
     }
     json_t *one = json_object();
@@ -112,6 +114,7 @@ static void judge_latency(doctor *self, const char *server, const char *answer) 
     char outstanding[VALUE_SIZE];
     if (!four_letters_find(answer, "Latency min/avg/max", value, sizeof(value)) ||
         !four_letters_find(answer, "Outstanding", outstanding, sizeof(outstanding))) {
+        find(self, LEVEL_NOT_TESTED, server, "latency: it does not tell it");
         return;
     }
     const char *slash = strchr(value, '/');
@@ -122,6 +125,46 @@ static void judge_latency(doctor *self, const char *server, const char *answer) 
          is_slow ? ": it is overloaded, or its disk is slow" : "");
 }
 
+static void judge_role(doctor *self, const char *server, const char *answer) {
+    char value[VALUE_SIZE];
+    if (!four_letters_find(answer, "Mode", value, sizeof(value))) {
+        self->silent++;
+        find(self, LEVEL_NOT_TESTED, server, "role: it does not tell it");
+        return;
+    }
+    self->serving++;
+    self->leaders += strcmp(value, "leader") == 0 || strcmp(value, "standalone") == 0 ? 1 : 0;
+    find(self, LEVEL_OK, server, "%s", value);
+}
+
+/* A word that is not in the whitelist is answered by a line that says so, or by nothing. */
+static bool is_closed(const char *answer) {
+    return answer[0] == '\0' || strstr(answer, "whitelist") != NULL;
+}
+
+/* Leases count on a tick that is not shorter than the servers'. */
+static void judge_tick(doctor *self, const char *server) {
+    char answer[ANSWER_SIZE];
+    char value[VALUE_SIZE];
+    char ours[DURATION_TEXT_SIZE];
+    int64_t tick_ms = self->settings->tick_time_ms;
+    duration_write(ours, tick_ms);
+    if (!four_letters_ask(server, "conf", SERVER_MS, answer) ||
+        !four_letters_find(answer, "tickTime", value, sizeof(value))) {
+        find(self, LEVEL_NOT_TESTED, server,
+             "tickTime: %s. tick-time, %s here, must not be shorter than tickTime in its zoo.cfg "
+             "(3 s if there is none)",
+             is_closed(answer) ? "conf is not in 4lw.commands.whitelist" : "it does not tell it",
+             ours);
+        return;
+    }
+    bool is_longer = strtoll(value, NULL, 10) > tick_ms;
+    find(self, is_longer ? LEVEL_BAD : LEVEL_OK, server, "tickTime %s ms, tick-time %s%s", value,
+         ours,
+         is_longer ? ": a lease can outlast its lock. All clients need that tick-time, or longer"
+                   : "");
+}
+
 static void judge_server(doctor *self, const char *server) {
     char answer[ANSWER_SIZE];
     char value[VALUE_SIZE];
@@ -130,38 +173,26 @@ static void judge_server(doctor *self, const char *server) {
         find(self, LEVEL_BAD, server, "does not answer: %s", answer);
         return;
     }
-    if (!four_letters_find(answer, "Zookeeper version", value, sizeof(value))) {
-        bool is_closed = answer[0] == '\0' || strstr(answer, "whitelist") != NULL;
-        find(self, is_closed ? LEVEL_WARNING : LEVEL_BAD, server, "%s",
-             is_closed ? "does not say how it is: srvr is not in 4lw.commands.whitelist"
-                       : "is not serving requests: it has no quorum, or is just starting");
-        self->serving += is_closed ? 1 : 0;
-        return;
+    if (four_letters_find(answer, "Zookeeper version", value, sizeof(value))) {
+        judge_version(self, server, value);
+        judge_latency(self, server, answer);
+        judge_role(self, server, answer);
+    } else if (is_closed(answer)) {
+        self->silent++;
+        find(self, LEVEL_NOT_TESTED, server,
+             "version, latency, role: srvr is not in 4lw.commands.whitelist");
+    } else {
+        find(self, LEVEL_BAD, server,
+             "is not serving requests: it has no quorum, or is just starting");
     }
-    judge_version(self, server, value);
-    judge_latency(self, server, answer);
-    if (four_letters_find(answer, "Mode", value, sizeof(value))) {
-        self->serving++;
-        self->leaders += strcmp(value, "leader") == 0 || strcmp(value, "standalone") == 0 ? 1 : 0;
-        find(self, LEVEL_OK, server, "%s", value);
-    }
+    judge_tick(self, server);
 }
 
-static void judge_servers(doctor *self) {
-    const char *hosts = self->settings->values[SETTING_HOSTS];
-    char server[SERVER_NAME_SIZE];
-    if (self->settings->values[SETTING_TLS_CA_FILE] != NULL) {
-        find(self, LEVEL_WARNING, "servers",
-             "not asked one by one: their four-letter words are for "
-             "ports without TLS");
-        return;
-    }
-    while (four_letters_next(&hosts, server)) {
-        judge_server(self, server);
-    }
-    if (self->serving * 2 <= self->servers) {
-        find(self, LEVEL_BAD, "ensemble", "%d of %d servers serve: that is no quorum",
-             self->serving, self->servers);
+static void judge_quorum(doctor *self) {
+    int most = self->serving + self->silent;
+    if (most * 2 <= self->servers) {
+        find(self, LEVEL_BAD, "ensemble", "%d of %d servers serve: that is no quorum", most,
+             self->servers);
     } else if (self->leaders > 1) {
         find(self, LEVEL_BAD, "ensemble",
              "%d of the servers lead: the host list has those of more than one ensemble",
@@ -170,7 +201,26 @@ static void judge_servers(doctor *self) {
         find(self, LEVEL_WARNING, "ensemble",
              "%d server%s in the host list: three survive the loss of one", self->servers,
              self->servers == 1 ? "" : "s");
+    } else if (self->serving * 2 <= self->servers) {
+        find(self, LEVEL_NOT_TESTED, "ensemble", "%d of %d servers do not say whether they serve",
+             self->silent, self->servers);
+    } else {
+        find(self, LEVEL_OK, "ensemble", "%d of %d servers serve", self->serving, self->servers);
     }
+}
+
+static void judge_servers(doctor *self) {
+    const char *hosts = self->settings->values[SETTING_HOSTS];
+    char server[SERVER_NAME_SIZE];
+    if (self->settings->values[SETTING_TLS_CA_FILE] != NULL) {
+        find(self, LEVEL_NOT_TESTED, "servers",
+             "version, latency, role, tickTime: the four-letter words are for ports without TLS");
+        return;
+    }
+    while (four_letters_next(&hosts, server)) {
+        judge_server(self, server);
+    }
+    judge_quorum(self);
 }
 
 /* ---- The session -------------------------------------------------------------------------------
@@ -198,12 +248,14 @@ static void judge_session(doctor *self, zkl_client *client) {
     }
 }
 
-/* A handle with a wrong host is not opened, but what is unsupported is told first. */
+/* What is unsupported is told before the files are read, in which nothing is. */
 static void judge_library(doctor *self) {
     zkl_client_options tls = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client_options sasl = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
     tls.tls_ca_file = "/dev/null";
+    tls.tls_certificate_file = "/dev/null";
+    tls.tls_key_file = "/dev/null";
     tls.connect_timeout_ms = 1;
     sasl.sasl_mechanism = "DIGEST-MD5";
     sasl.connect_timeout_ms = 1;
@@ -213,30 +265,72 @@ static void judge_library(doctor *self) {
          has_tls ? "TLS" : "no TLS", has_sasl ? "SASL" : "no SASL");
 }
 
+/* ---- Who may connect ---------------------------------------------------------------------------
+ */
+
+static const char whoever_connects[] =
+    "whoever may connect can end, shorten or prolong every session, whatever the ACLs are";
+
+/* Somebody who shows nothing of ours, but our certificate, without which libzookeeper has no TLS.
+ */
+static int open_stranger(const doctor *self, zkl_client **stranger) {
+    static const setting ours[] = { SETTING_CREDENTIALS_FILE, SETTING_NODE_ACL,
+                                    SETTING_PARENT_ACL,       SETTING_SASL_MECHANISM,
+                                    SETTING_SASL_USER,        SETTING_SASL_PASSWORD_FILE,
+                                    SETTING_SASL_SERVICE,     SETTING_SASL_HOST };
+    settings of_stranger = *self->settings;
+    of_stranger.silent = true;
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+        of_stranger.values[ours[i]] = NULL;
+    }
+    zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
+    client_options.label = "zklock doctor";
+    client_options.container_parents = 1;
+    return settings_open_client(&of_stranger, &client_options, stranger);
+}
+
+/* Servers that demand a login or a digest grant the session first, and refuse its requests. */
+static void judge_strangers(doctor *self, int opened) {
+    if (self->settings->values[SETTING_TLS_CA_FILE] != NULL) {
+        find(self, LEVEL_NOT_TESTED, "strangers",
+             "whether one without a certificate gets a session: the servers need "
+             "ssl.clientAuth=need, and no clientPort in clear that strangers reach; for %s",
+             whoever_connects);
+    } else if (opened == ZKL_OK || opened == ZKL_AUTH_FAILED) {
+        find(self, LEVEL_WARNING, "strangers",
+             "a stranger gets a session, and %s: then only the fencing token keeps two holders "
+             "apart. Guard the connections, by TLS with client certificates or a firewall; neither "
+             "SASL nor ACLs do (docs/security.md)",
+             whoever_connects);
+    } else {
+        find(self, LEVEL_NOT_TESTED, "strangers", "whether one gets a session: %s",
+             zkl_strerror(opened));
+    }
+}
+
 /* ---- What others may do ------------------------------------------------------------------------
  */
 
-/* A lock of our own, at which a stranger tries its hand. */
+/* A lock of our own, at which others try their hand. */
 typedef struct probe {
     char resource[PROBE_SIZE];
     char path[ZKL_TRANSACTION_PATH_MAX + 1]; /* of its node, below the chroot */
-    zkl_client *client;
     zkl_lock *lock;
     zkl_grant grant;
-    zkl_client *stranger;
 } probe;
 
 static const char *probe_node(const probe *self) {
     return strrchr(self->grant.node, '/') + 1;
 }
 
-static int hold_probe(probe *self, const char *lock_root) {
+static int probe_hold(probe *self, zkl_client *client, const zkl_lock_options *how,
+                      const char *lock_root) {
     uint64_t number = 0;
     if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number)) {
         return ZKL_SYSTEM;
     }
     snprintf(self->resource, sizeof(self->resource), "zklock-doctor-%016" PRIx64, number);
-    int status = zkl_lock_open(self->client, self->resource, NULL, &self->lock);
+    int status = zkl_lock_open(client, self->resource, how, &self->lock);
     if (status == ZKL_OK) {
         status = zkl_lock_acquire(self->lock, ZKL_EXCLUSIVE, ASK_TIMEOUT_MS, &self->grant);
     }
@@ -247,16 +341,18 @@ static int hold_probe(probe *self, const char *lock_root) {
     return status;
 }
 
-static void judge_clock(doctor *self, const probe *with) {
-    zkl_node *node = NULL;
+static void probe_end(probe *self) {
+    if (self->lock != NULL) {
+        (void)zkl_lock_release(self->lock, ASK_TIMEOUT_MS);
+    }
+    zkl_lock_close(self->lock);
+}
+
+static void judge_clock(doctor *self, const zkl_node *node) {
     struct timespec now;
     char difference[DURATION_TEXT_SIZE];
-    if (zkl_node_read(with->client, with->path, ASK_TIMEOUT_MS, &node) != ZKL_OK) {
-        return;
-    }
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t ahead_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - node->made_ms;
-    zkl_node_free(node);
     duration_write(difference, ahead_ms < 0 ? -ahead_ms : ahead_ms);
     bool is_wrong = ahead_ms > CLOCK_MAX_MS || ahead_ms < -CLOCK_MAX_MS;
     find(self, is_wrong ? LEVEL_WARNING : LEVEL_OK, "clock",
@@ -264,79 +360,127 @@ static void judge_clock(doctor *self, const probe *with) {
          is_wrong ? ": ages are wrong by that; locks and tokens do not need clocks" : "");
 }
 
-/* In a transaction under a lock of its own, beside ours. */
-static int set_as_stranger(const probe *with) {
-    char beside[PROBE_SIZE + 8];
-    zkl_lock *lock = NULL;
-    zkl_transaction *transaction = NULL;
-    snprintf(beside, sizeof(beside), "%s-2", with->resource);
-    zkl_transaction_result result = ZKL_TRANSACTION_RESULT_INIT;
-    int status = zkl_lock_open(with->stranger, beside, NULL, &lock);
-    status =
-        status == ZKL_OK ? zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ASK_TIMEOUT_MS, NULL) : status;
-    status = status == ZKL_OK ? zkl_transaction_begin(lock, &transaction) : status;
-    status = status == ZKL_OK ? zkl_transaction_set(transaction, with->path, "", 0, ZKL_ANY_VERSION)
-                              : status;
-    status =
-        status == ZKL_OK ? zkl_transaction_commit(transaction, ASK_TIMEOUT_MS, &result) : status;
-    zkl_transaction_free(transaction);
-    zkl_lock_close(lock);
-    return status == ZKL_OPERATION_FAILED ? result.failed_status : status;
+static void on_asked_for(void *arg, const zkl_lock_event *event) {
+    (void)arg;
+    (void)event;
 }
 
-static void judge_stranger(doctor *self, probe *with) {
-    int set = set_as_stranger(with);
-    if (set == ZKL_OK) {
+static int hold_for_nobody(probe *with, zkl_client *client, const char *lock_root) {
+    zkl_lock_options how = ZKL_LOCK_OPTIONS_INIT;
+    how.revocable = 1;
+    how.state_callback = on_asked_for;
+    how.node_acl = "digest:zklock-doctor:nobody:cdrwa,world:anyone:r"; /* no hash is so short */
+    return probe_hold(with, client, &how, lock_root);
+}
+
+/* Returns whether ACLs are checked. The library itself sets no data of a node that is marked, so
+ * the servers are asked about another one, in whose ACL nobody may. */
+static bool judge_acls(doctor *self, zkl_client *client) {
+    probe with = { .grant = ZKL_GRANT_INIT };
+    int held = hold_for_nobody(&with, client, self->settings->values[SETTING_LOCK_ROOT]);
+    int set = held == ZKL_OK
+                  ? zkl_node_revoke(client, with.resource, probe_node(&with), ASK_TIMEOUT_MS)
+                  : held;
+    bool are_checked = held == ZKL_OK && set == ZKL_NO_PERMISSION;
+    probe_end(&with);
+    if (are_checked) {
+        find(self, LEVEL_OK, "protection", "nobody but who is in its ACL could set a node's data");
+    } else if (set == ZKL_OK) {
         find(self, LEVEL_BAD, "protection",
-             "a stranger could set the data of a protected node: these servers do not check ACLs "
-             "of the "
-             "scheme digest (skipACL, digestAlg); give zklock's clients the option unprotected");
+             "the data of a node could be set against its ACL: these servers do not check ACLs "
+             "(skipACL), or take us for a superuser; give zklock's clients the option unprotected");
+    } else if (held == ZKL_NO_PERMISSION) {
+        find(self, LEVEL_WARNING, "protection",
+             "the servers take no ACL of the scheme digest, so no node is protected: others may "
+             "set the data of our nodes");
     } else {
-        find(self, LEVEL_OK, "protection", "a stranger could not set the data of our node: %s",
+        find(self, LEVEL_NOT_TESTED, "protection", "whether ACLs are checked: %s",
              zkl_strerror(set));
     }
-    int broken = zkl_node_break(with->stranger, with->resource, probe_node(with), ASK_TIMEOUT_MS);
+    return are_checked;
+}
+
+/* Marked by the version of the UUID in its name: docs/security.md, "Protected nodes". */
+static bool is_protected(const probe *with) {
+    enum { VERSION_AT = sizeof("_c_00000000-0000-") - 1 };
+    const char *node = probe_node(with);
+    return strlen(node) > VERSION_AT && node[VERSION_AT] == '8';
+}
+
+/* Only who may change an ACL is shown its hashes: then we are for the servers who it says that we
+ * are. */
+static void judge_identity(doctor *self, const probe *with, const zkl_node *node) {
+    if (!is_protected(with)) {
+        find(self, LEVEL_WARNING, "protection",
+             "our nodes are not protected: others of our credential may set their data "
+             "(docs/security.md, Protected nodes)");
+    } else if (strstr(node->acl, "digest:zklock:x:") != NULL) {
+        find(self, LEVEL_BAD, "protection",
+             "the servers hash digests otherwise (digestAlg): zklock's clients need the option "
+             "unprotected");
+    } else {
+        find(self, LEVEL_OK, "protection", "the servers know our identity");
+    }
+}
+
+static void judge_node(doctor *self, zkl_client *client, const probe *with) {
+    zkl_node *node = NULL;
+    int status = zkl_node_read(client, with->path, ASK_TIMEOUT_MS, &node);
+    if (status == ZKL_OK) {
+        judge_clock(self, node);
+        if (judge_acls(self, client)) {
+            judge_identity(self, with, node);
+        }
+    } else {
+        find(self, LEVEL_NOT_TESTED, "clock", "our node cannot be read: %s", zkl_strerror(status));
+        find(self, LEVEL_NOT_TESTED, "protection", "our node cannot be read: %s",
+             zkl_strerror(status));
+    }
+    zkl_node_free(node);
+}
+
+static void judge_deletion(doctor *self, const probe *with, zkl_client *stranger) {
+    int broken = zkl_node_break(stranger, with->resource, probe_node(with), ASK_TIMEOUT_MS);
     if (broken == ZKL_OK) {
         find(self, LEVEL_WARNING, "permissions",
-             "a stranger could delete our node: whoever reaches the servers can break every lock "
-             "below "
+             "%s could delete our node: whoever reaches the servers can break every lock below "
              "%s; zklock secure closes them",
+             self->settings->values[SETTING_TLS_CA_FILE] != NULL
+                 ? "who shows nothing but our certificate"
+                 : "a stranger",
              self->settings->values[SETTING_LOCK_ROOT]);
-    } else {
+    } else if (broken == ZKL_NO_PERMISSION || broken == ZKL_AUTH_FAILED) {
         find(self, LEVEL_OK, "permissions", "a stranger could not delete our node: %s",
+             zkl_strerror(broken));
+    } else {
+        find(self, LEVEL_NOT_TESTED, "permissions", "whether a stranger can delete our node: %s",
              zkl_strerror(broken));
     }
 }
 
-/* The same servers, without any credential. */
-static void ask_as_stranger(doctor *self, probe *with) {
-    settings of_stranger = *self->settings;
-    of_stranger.values[SETTING_CREDENTIALS_FILE] = NULL;
-    of_stranger.values[SETTING_NODE_ACL] = NULL;
-    of_stranger.values[SETTING_PARENT_ACL] = NULL;
-    zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
-    client_options.label = "zklock doctor";
-    client_options.container_parents = 1;
-    if (settings_open_client(&of_stranger, &client_options, &with->stranger) == ZKL_OK) {
-        judge_stranger(self, with);
-        (void)zkl_client_close(with->stranger, ASK_TIMEOUT_MS);
-    } else {
+static void judge_permissions(doctor *self, const probe *with, int opened, zkl_client *stranger) {
+    if (opened == ZKL_OK) {
+        judge_deletion(self, with, stranger);
+    } else if (opened == ZKL_AUTH_FAILED) {
         find(self, LEVEL_OK, "permissions", "the servers turn strangers away");
+    } else {
+        find(self, LEVEL_NOT_TESTED, "permissions", "a stranger's session could not be opened: %s",
+             zkl_strerror(opened));
     }
 }
 
-static void judge_permissions(doctor *self, zkl_client *client) {
-    probe with = { .client = client, .grant = ZKL_GRANT_INIT };
-    int status = hold_probe(&with, self->settings->values[SETTING_LOCK_ROOT]);
+/* The deletion comes last, as it ends the lock. */
+static void judge_locks(doctor *self, zkl_client *client, int opened, zkl_client *stranger) {
+    probe with = { .grant = ZKL_GRANT_INIT };
+    int status = probe_hold(&with, client, NULL, self->settings->values[SETTING_LOCK_ROOT]);
     if (status == ZKL_OK) {
-        judge_clock(self, &with);
-        ask_as_stranger(self, &with);
-        (void)zkl_lock_release(with.lock, ASK_TIMEOUT_MS);
+        judge_node(self, client, &with);
+        judge_permissions(self, &with, opened, stranger);
     } else {
         find(self, LEVEL_BAD, "locks", "none could be acquired: %s. %s", zkl_strerror(status),
              zkl_error_message());
     }
-    zkl_lock_close(with.lock);
+    probe_end(&with);
 }
 
 /* ---- Queues ------------------------------------------------------------------------------------
@@ -375,6 +519,7 @@ static bool root_exists(doctor *self, zkl_client *client) {
     if (status == ZKL_NO_NODE) {
         find(self, LEVEL_WARNING, path,
              "does not exist: nothing was ever locked there. Are chroot and lock-root right?");
+        find(self, LEVEL_NOT_TESTED, "permissions", "nothing is made where nothing is");
     }
     zkl_node_free(root);
     return status != ZKL_NO_NODE;
@@ -382,11 +527,15 @@ static bool root_exists(doctor *self, zkl_client *client) {
 
 static int examine(zkl_client *client, void *arg) {
     doctor *self = arg;
+    zkl_client *stranger = NULL;
     judge_session(self, client);
+    int opened = open_stranger(self, &stranger);
+    judge_strangers(self, opened);
     if (root_exists(self, client)) {
-        judge_permissions(self, client);
+        judge_locks(self, client, opened, stranger);
         judge_queues(self, client);
     }
+    (void)zkl_client_close(stranger, 0);
     return ZKL_OK;
 }
 

@@ -302,7 +302,7 @@ static void take_settings(const settings *self, zkl_client_options *options) {
 
 static int open_client(const settings *self, zkl_client_options *options, zkl_client **client) {
     int status = zkl_client_open(self->values[SETTING_HOSTS], options, client);
-    if (status != ZKL_OK) {
+    if (status != ZKL_OK && !self->silent) {
         say_status(self->values[SETTING_HOSTS], status);
     }
     return status;

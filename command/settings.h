@@ -57,6 +57,7 @@ typedef struct settings {
     int64_t session_timeout_ms;
     int64_t tick_time_ms;
     int64_t connect_timeout_ms;
+    bool silent; /* a client that cannot be opened is not told of */
 } settings;
 
 /**

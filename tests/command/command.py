@@ -99,6 +99,62 @@ class Cable:
             pass
 
 
+class Between:
+    """A server that is the first one of HOSTS, but for what `alter` does: it is given each request (its opcode, and
+    all of it) and the reply, and returns the reply to be given, or None for none at all. A four-letter word is a
+    request with itself as opcode. The handshake has no opcode."""
+
+    def __init__(self, alter):
+        self.alter = alter
+        self.address = Listener(self.connect).address
+
+    @staticmethod
+    def read_frame(stream):
+        head = stream.read(4)
+        return stream.read(struct.unpack(">i", head)[0]) if len(head) == 4 else b""
+
+    def connect(self, ours):
+        host, port = HOSTS.split(",")[0].rsplit(":", 1)
+        with ours, socket.create_connection((host, int(port))) as theirs:
+            word = ours.recv(4, socket.MSG_PEEK)
+            if word.isalpha():
+                theirs.sendall(ours.recv(4))
+                ours.sendall(self.alter(word.decode(), word, theirs.makefile("rb").read()) or b"")
+                return
+            asked = {}
+            back = threading.Thread(target=self.answer, args=[ours, theirs, asked], daemon=True)
+            back.start()
+            try:
+                stream = ours.makefile("rb")
+                while body := self.read_frame(stream):
+                    asked[body[:4] if asked else None] = body  # the first one is the handshake
+                    theirs.sendall(struct.pack(">i", len(body)) + body)
+                theirs.shutdown(socket.SHUT_RDWR)
+            except OSError:  # one of them is gone
+                pass
+            back.join()
+
+    def answer(self, ours, theirs, asked):
+        stream = theirs.makefile("rb")
+        is_first = True
+        try:
+            while body := self.read_frame(stream):
+                request = asked.get(None if is_first else body[:4], b"")
+                opcode = None if is_first else struct.unpack(">i", request[4:8])[0] if request else 0
+                is_first = False
+                body = self.alter(opcode, request, body)
+                if body is not None:
+                    ours.sendall(struct.pack(">i", len(body)) + body)
+            ours.shutdown(socket.SHUT_RDWR)
+        except OSError:  # one of them is gone
+            pass
+
+
+def with_error(reply, code):
+    """The same with nothing but this error of the servers."""
+    return reply[:12] + struct.pack(">i", code)
+
+
 class CommandTest(unittest.TestCase):
     """Each test has a resource and a directory of its own."""
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """zklock ls, status, deadlocks, revoke, break, secure; help and version."""
 
+import ctypes
 import fcntl
 import json
 import os
@@ -12,7 +13,7 @@ import subprocess
 import termios
 import unittest
 
-from command import HOSTS, PATIENCE_S, ZKLOCK, CommandTest, Listener, set_data, wait_until
+from command import HOSTS, PATIENCE_S, ZKLOCK, Between, CommandTest, Listener, set_data, wait_until, with_error
 
 MANUAL = os.path.join(os.path.dirname(__file__), "../../command/man")
 
@@ -87,53 +88,245 @@ class Shows(CommandTest):
         self.assertEqual(shown.stderr, b"")
 
 
+DELETE, SET_DATA, GET_DATA, GET_ACL, CHILDREN, MULTI = 2, 5, 4, 6, 8, 14  # opcodes
+SYSTEM_ERROR, NO_AUTH, INVALID_ACL = -1, -102, -114
+WELL = ("Zookeeper version: 3.9.3-x, built on y\nLatency min/avg/max: 0/0.1/2\nOutstanding: 0\n"
+        "Mode: follower\n")
+
+
 class Doctor(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.run_it(0, "run", self.resource, "true")  # the lock root is there
+
     def findings(self, status, *options):
         return json.loads(self.run_it(status, "doctor", "--json", *options)[0])
 
-    def test_finds_three_servers_well(self):
-        self.run_it(0, "run", self.resource, "true")
-        findings = self.findings(0)
-        levels = {one["about"]: one["level"] for one in findings}
-        self.assertEqual(levels["protection"], "ok")
-        self.assertEqual(levels["permissions"], "warning")  # the root is open
-        self.assertEqual(levels["clock"], "ok")
-        texts = [one["text"] for one in findings if one["about"] in HOSTS.split(",")]
-        self.assertEqual(sorted(text for text in texts if text in ("leader", "follower")),
-                         ["follower", "follower", "leader"])
-        self.assertEqual(self.run_it(0, "doctor")[0].count("\n"), len(findings))
+    def assert_finds(self, level, about, text, found):
+        self.assertTrue([one for one in found
+                         if one["level"] == level and one["about"] == about and re.search(text, one["text"])],
+                        (level, about, text, found))
 
-    def test_finds_a_server_that_is_not_there(self):
-        findings = self.findings(1, "--hosts", HOSTS + ",127.0.0.1:1")
-        self.assertIn({"level": "bad", "about": "127.0.0.1:1", "text": "does not answer: Connection refused"}, findings)
-
-    def test_finds_a_server_that_is_of_another_ensemble(self):
-        answer = b"Zookeeper version: 3.9.3-x, built on y\nLatency min/avg/max: 0/0.1/2\nOutstanding: 0\nMode: leader\n"
-        texts = [one["text"] for one in self.findings_beside(answer, 1) if one["about"] == "ensemble"]
-        self.assertEqual(texts, ["2 of the servers lead: the host list has those of more than one ensemble"])
-
-    def test_cannot_ask_a_server_that_does_not_know_the_word(self):
-        answer = b"srvr is not executed because it is not in the whitelist.\n"
-        findings = self.findings_beside(answer, 0)
-        self.assertTrue(any(one["level"] == "warning" and "4lw.commands.whitelist" in one["text"] for one in findings))
-
-    def findings_beside(self, answer, status):
-        """With a server more in the list, which says that when it is asked."""
+    @staticmethod
+    def listen(answer, conf="tickTime=500\n"):
+        """The address of a server more, which says that when it is asked."""
         def serve(connection):
             with connection:
-                if connection.recv(4) == b"srvr":
-                    connection.sendall(answer)
+                connection.sendall({b"srvr": answer, b"conf": conf}.get(connection.recv(4), "").encode())
 
-        return self.findings(status, "--hosts", HOSTS + "," + Listener(serve).address)
+        return Listener(serve).address
+
+    def assert_finds_beside(self, level, text, answer, status=0, conf="tickTime=500\n"):
+        address = self.listen(answer, conf)
+        self.assert_finds(level, address, text, self.findings(status, "--hosts", f"{HOSTS},{address}"))
+
+    def findings_between(self, alter, status=0, *options):
+        """At a server whose replies `alter` changes."""
+        return self.findings(status, "--hosts", Between(alter).address, *options)
+
+    # ---- What is well
+
+    def test_finds_three_servers_well(self):
+        found = self.findings(0)
+        for server in HOSTS.split(","):
+            for text in "^version 3", "^latency .* 0 requests outstanding$", "^(leader|follower)$", "^tickTime 500 ms, tick-time 2 s$":
+                self.assert_finds("ok", server, text, found)
+        self.assertEqual(sum(one["text"] == "leader" for one in found), 1)
+        self.assert_finds("ok", "ensemble", "^3 of 3 servers serve$", found)
+        self.assert_finds("ok", "session", "^timeout of 30 s$", found)
+        self.assert_finds("ok", "clock", "", found)
+        self.assert_finds("ok", "protection", "could set", found)
+        self.assert_finds("ok", "protection", "know our identity", found)
+        self.assert_finds("ok", "resources", "none with a queue that is too long", found)
+        self.assert_finds("warning", "permissions", "a stranger could delete our node", found)  # the root is open
+        self.assert_finds("warning", "strangers", "a stranger gets a session.*end, shorten or prolong", found)
+        self.assertEqual(self.run_it(0, "doctor")[0].count("\n"), len(found))
+
+    def test_says_what_the_library_has(self):
+        linked = subprocess.run(["ldd", ZKLOCK], stdout=subprocess.PIPE, text=True, check=True).stdout
+        library = ctypes.CDLL(re.search(r"libzookeeper_mt\S* => (\S+)", linked)[1])
+        has = ["" if hasattr(library, name) else "no " for name in ("zookeeper_init_ssl", "zookeeper_init_sasl")]
+        self.assert_finds("ok", "library", f" has {has[0]}TLS and {has[1]}SASL$", self.findings(0))
+
+    # ---- Servers
+
+    def test_finds_a_server_that_is_not_there(self):
+        self.assert_finds("bad", "127.0.0.1:1", "^does not answer: Connection refused$",
+                          self.findings(1, "--hosts", HOSTS + ",127.0.0.1:1"))
+
+    def test_finds_half_of_an_ensemble_to_be_no_quorum(self):
+        dead = ",127.0.0.1:1,127.0.0.1:2"
+        self.assert_finds("ok", "ensemble", "^3 of 5 servers serve$", self.findings(1, "--hosts", HOSTS + dead))
+        self.assert_finds("bad", "ensemble", "^3 of 6 servers serve: that is no quorum$",
+                          self.findings(1, "--hosts", HOSTS + dead + ",127.0.0.1:3"))
+
+    def test_finds_a_server_that_is_of_another_ensemble(self):
+        found = self.findings(1, "--hosts", HOSTS + "," + self.listen(WELL.replace("follower", "leader")))
+        self.assert_finds("bad", "ensemble", "^2 of the servers lead", found)
+
+    def test_finds_too_few_servers(self):
+        self.assert_finds("warning", "ensemble", "^1 server in the host list", self.findings(0, "--hosts", HOSTS.split(",")[0]))
+
+    def test_finds_a_server_that_does_not_serve(self):
+        self.assert_finds_beside("bad", "^is not serving", "This ZooKeeper instance is not currently serving requests\n", 1)
+
+    def test_finds_versions_with_defects(self):
+        for level, version in (("bad", "3.5.0"), ("bad", "3.6.3"), ("bad", "3.7.1"), ("bad", "3.8.0"), ("warning", "3.6.4"),
+                               ("warning", "3.8.4"), ("ok", "3.9.0"), ("ok", "4.0.0")):
+            with self.subTest(version):
+                self.assert_finds_beside(level, f"^version {version}", WELL.replace("3.9.3", version), level == "bad")
+
+    def test_finds_a_slow_server(self):
+        self.assert_finds_beside("warning", "overloaded", WELL.replace("0.1", "101"))
+        self.assert_finds_beside("warning", "overloaded", WELL.replace("Outstanding: 0", "Outstanding: 101"))
+
+    def test_does_not_call_well_what_a_server_does_not_tell(self):
+        self.assert_finds_beside("not tested", "^latency", WELL.replace("Latency", "Lateness"))
+        self.assert_finds_beside("not tested", "^role", WELL.replace("Mode", "Mood"))
+        for closed in "srvr is not executed because it is not in the whitelist.\n", "":
+            self.assert_finds_beside("not tested", "^version, latency, role: srvr is not in 4lw", closed)
+
+    def test_does_not_call_well_an_ensemble_that_does_not_tell(self):
+        closed = [Between(lambda opcode, request, reply: b"" if opcode in ("srvr", "conf") else reply).address
+                  for _ in range(3)]
+        found = self.findings(0, "--hosts", ",".join(closed))
+        self.assert_finds("not tested", "ensemble", "^3 of 3 servers do not say", found)
+
+    def test_finds_a_tick_that_is_longer_than_leases_count_on(self):
+        self.assert_finds_beside("bad", "^tickTime 2001 ms, tick-time 2 s: a lease can outlast", WELL, 1, "tickTime=2001\n")
+        self.assert_finds_beside("ok", "^tickTime 2000 ms", WELL, 0, "clientPort=1\ntickTime=2000\n")
+        for closed in "conf is not executed because it is not in the whitelist.\n", "", "x=1\n":
+            self.assert_finds_beside("not tested", "^tickTime: .*zoo.cfg", WELL, 0, closed)
+        self.assert_finds("bad", HOSTS.split(",")[0], "^tickTime 500 ms, tick-time 400 ms",
+                          self.findings(1, "--tick-time", "400ms"))
+
+    def test_does_not_ask_ports_with_TLS(self):
+        out, _ = self.start("doctor", "--tls-ca-file", "/dev/null", "--tls-certificate-file", "/dev/null",
+                            "--tls-key-file", "/dev/null").communicate(timeout=PATIENCE_S)
+        self.assertRegex(out, "(?m)^not tested +servers: version, latency, role, tickTime: ")
+
+    # ---- The session
+
+    def test_finds_a_session_timeout_that_servers_do_not_allow(self):
+        self.assert_finds("warning", "session", "do not allow", self.findings(0, "--session-timeout", "30min"))
+
+    def test_finds_a_session_timeout_of_too_few_ticks(self):
+        self.assert_finds("bad", "session", "five ticks", self.findings(1, "--session-timeout", "4s", "--tick-time", "1s"))
+
+    def test_finds_servers_that_are_not_Apache_ZooKeeper(self):
+        found = self.findings_between(lambda opcode, request, reply: reply[:20] + bytes(len(reply) - 20)
+                                      if opcode is None else reply, 1)
+        self.assert_finds("bad", "servers", "not Apache ZooKeeper", found)
+
+    def test_does_not_call_well_strangers_that_it_could_not_play(self):
+        sessions = []
+
+        def alter(opcode, _, reply):
+            sessions.extend([1] if opcode is None else [])
+            return reply if opcode is not None or len(sessions) == 1 else None
+
+        found = self.findings_between(alter, 0, "--connect-timeout", "1s")
+        self.assert_finds("not tested", "strangers", "gets a session", found)
+        self.assert_finds("not tested", "permissions", "could not be opened", found)
+
+    # ---- The lock root, the clock
 
     def test_finds_a_root_that_is_not_there_and_makes_none(self):
         for _ in range(2):
-            findings = self.findings(0, "--lock-root", f"/{self.resource}")
-            self.assertEqual([one["level"] for one in findings if one["about"] == f"/{self.resource}"], ["warning"])
+            found = self.findings(0, "--lock-root", f"/{self.resource}")
+            self.assert_finds("warning", f"/{self.resource}", "does not exist", found)
+            self.assert_finds("not tested", "permissions", "nothing is made", found)
 
-    def test_finds_a_session_timeout_that_servers_do_not_allow(self):
-        findings = self.findings(0, "--session-timeout", "30min")
-        self.assertTrue(any(one["about"] == "session" and one["level"] == "warning" for one in findings))
+    def test_finds_a_clock_that_is_wrong(self):
+        def earlier(opcode, _, reply):
+            if opcode != GET_DATA or len(reply) < 16 + 4 + 68:
+                return reply
+            made = len(reply) - 68 + 16
+            return reply[:made] + struct.pack(">q", struct.unpack(">q", reply[made:made + 8])[0] - 5000) + reply[made + 8:]
+
+        self.assert_finds("warning", "clock", "^this machine's is 5.* ahead of the servers'", self.findings_between(earlier))
+
+    def test_does_not_call_well_a_clock_and_an_identity_that_it_cannot_read(self):
+        found = self.findings_between(lambda opcode, request, reply: with_error(reply, NO_AUTH)
+                                      if opcode == GET_DATA and b"zklock-doctor" in request else reply)
+        self.assert_finds("not tested", "clock", "cannot be read", found)
+        self.assert_finds("not tested", "protection", "cannot be read", found)
+
+    # ---- Protection
+
+    def answer_to_writes(self, answer):
+        return lambda opcode, request, reply: answer(reply) if opcode == SET_DATA else reply
+
+    def test_finds_servers_that_do_not_check_ACLs(self):
+        found = self.findings_between(self.answer_to_writes(lambda reply: with_error(reply, 0) + bytes(68)), 1)
+        self.assert_finds("bad", "protection", "skipACL", found)
+
+    def test_does_not_call_checked_what_was_refused_for_another_reason(self):
+        found = self.findings_between(self.answer_to_writes(lambda reply: with_error(reply, SYSTEM_ERROR)))
+        self.assert_finds("not tested", "protection", "whether ACLs are checked", found)
+
+    def test_finds_servers_without_digests(self):
+        found = self.findings_between(lambda opcode, request, reply: with_error(reply, INVALID_ACL)
+                                      if b"zklock-doctor:nobody" in request else reply)
+        self.assert_finds("warning", "protection", "no ACL of the scheme digest", found)
+
+    def test_finds_servers_that_hash_digests_in_another_way(self):
+        def redact(opcode, _, reply):
+            at = reply.find(b"zklock:")
+            return reply if opcode != GET_ACL or at < 0 else (
+                reply[:at - 4] + struct.pack(">i", 8) + b"zklock:x" + reply[at + 35:])
+
+        self.assert_finds("bad", "protection", "digestAlg", self.findings_between(redact, 1))
+
+    def secret(self, text):
+        path = self.path("key")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o600)
+        return path
+
+    def test_finds_nodes_that_are_not_protected(self):
+        ours = ["--lock-root", f"/{self.resource}", "--credentials-file", self.secret("digest:\u00fc:x\n"),
+                "--parent-acl", "auth::cdrwa"]
+        self.run_it(0, "run", *ours, "x", "true")
+        self.assert_finds("warning", "protection", "not protected", self.findings(0, *ours))
+
+    # ---- Permissions
+
+    def test_finds_a_closed_root_closed(self):
+        ours = ["--lock-root", f"/{self.resource}", "--credentials-file", self.secret("digest:ops:secret\n"),
+                "--parent-acl", "auth::cdrwa"]
+        self.run_it(0, "run", *ours, "x", "true")
+        self.assert_finds("ok", "permissions", "could not delete our node: .*permission", self.findings(0, *ours))
+        found = self.findings(1, "--lock-root", f"/{self.resource}")
+        self.assert_finds("bad", "locks", "none could be acquired: .*permission", found)
+
+    def test_does_not_call_closed_what_gave_no_answer(self):
+        deletions = []
+
+        def swallow_the_second(opcode, request, reply):
+            deletions.extend([1] if opcode == DELETE and b"zklock-doctor" in request else [])
+            return None if opcode == DELETE and len(deletions) == 2 else reply
+
+        found = self.findings_between(swallow_the_second)
+        self.assert_finds("not tested", "permissions", "whether a stranger can delete", found)
+
+    # ---- Queues
+
+    def names(self, reply):
+        names = [f"_c_00000000-0000-4000-8000-000000000000-lock-{number:010d}".encode() for number in range(15626)]
+        return with_error(reply, 0) + struct.pack(">i", len(names)) + b"".join(
+            struct.pack(">i", len(name)) + name for name in names)
+
+    def test_finds_a_queue_that_is_too_long_for_others(self):
+        found = self.findings_between(lambda opcode, request, reply: self.names(reply)
+                                      if opcode == CHILDREN and f"/locks/{self.resource}".encode() in request else reply)
+        self.assert_finds("warning", self.resource, "^15626 contenders", found)
+
+    def test_finds_resources_that_cannot_be_listed(self):
+        found = self.findings_between(lambda opcode, request, reply: with_error(reply, NO_AUTH)
+                                      if opcode == CHILDREN and b"zklock-doctor" not in request else reply, 1)
+        self.assert_finds("bad", "resources", "^cannot be listed", found)
 
 
 class Top(CommandTest):
