@@ -37,6 +37,7 @@ typedef struct message {
 /** In memory of both processes. Times are of the clock of channel_now_ms. */
 typedef struct shared {
     _Atomic int64_t safe_until_ms; /* nobody else can be granted the lock before */
+    _Atomic bool is_limited;       /* that is by --max-hold, not by the lease */
     _Atomic int64_t grace_ms;      /* between SIGTERM and SIGKILL */
     _Atomic int64_t margin_ms;     /* how much earlier than safe_until_ms SIGKILL is sent */
     _Atomic pid_t group;           /* of the child; 0: none */

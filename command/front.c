@@ -120,10 +120,14 @@ static void on_child_end(front *self, int wait_status) {
 
 /* ---- Loss ------------------------------------------------------------------------------------ */
 
+/* The line belongs to the child's group: it has the same grace, and ends with it. */
 static void run_on_lost_command(const front *self) {
     char pid[32];
     pid_t runner = fork();
-    if (runner == 0) {
+    if (runner > 0) {
+        setpgid(runner, self->child.pid); /* both do it: whoever is first */
+    } else if (runner == 0) {
+        setpgid(0, self->child.pid);
         snprintf(pid, sizeof(pid), "%d", (int)self->child.pid);
         setenv("ZKLOCK_PID", pid, 1);
         setenv("ZKLOCK_RESOURCE", self->job->resources[0], 1);
@@ -217,10 +221,10 @@ static void report_connecting(front *self, int64_t now) {
 
 static void look_at_lease(front *self, int64_t now) {
     if (child_runs(self) && now >= told_at(self)) {
-        lose(self,
-             self->holder_is_dead
-                 ? "the process that keeps the session is dead, and the lock is about to end"
-                 : "the lock is about to end: no answer from the servers, or its time is over");
+        lose(self, self->link.shared->is_limited ? "the time of --max-hold is over"
+                   : self->holder_is_dead
+                       ? "the process that keeps the session is dead, and the lock is about to end"
+                       : "the lock is about to end: no answer from the servers");
     }
 }
 

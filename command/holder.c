@@ -25,6 +25,7 @@ enum {
     DESCRIBE_MS = 1000,
     RELEASE_MS = 5000,
     GROUP_GONE_MS = 5000,
+    STAY_MS = 600000,         /* for servers that do not answer, to delete our nodes */
     CLOCKS_DIFFER_MS = 60000, /* from server to server, as they lead */
     LEASE_TICKS_MIN =
         5, /* with fewer there may be no time between a lease's end and its extension */
@@ -67,16 +68,20 @@ static void pass_on(int number) {
     }
 }
 
+static void on_request_to_end(void (*handler)(int number)) {
+    struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+    const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        sigaction(numbers[i], &action, NULL);
+    }
+}
+
 static void prepare_process(pid_t front) {
     front_of_signals = front;
     setpgid(0, 0);
-    struct sigaction passing = { .sa_handler = pass_on, .sa_flags = SA_RESTART };
+    on_request_to_end(pass_on);
     struct sigaction ignoring = { .sa_handler = SIG_IGN };
-    const int passed[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
     const int ignored[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGUSR1, SIGUSR2 };
-    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
-        sigaction(passed[i], &passing, NULL);
-    }
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
         sigaction(ignored[i], &ignoring, NULL);
     }
@@ -388,10 +393,10 @@ static void look(holder *self) {
         tell_lost(self, self->lock);
         return;
     }
-    if (self->job->max_hold_ms > 0) {
-        until = sooner(until, self->granted_ms + hold_limit(self));
-    }
-    self->link->shared->safe_until_ms = until;
+    int64_t limit = self->granted_ms + hold_limit(self);
+    bool is_limited = self->job->max_hold_ms > 0 && limit <= until;
+    self->link->shared->is_limited = is_limited;
+    self->link->shared->safe_until_ms = is_limited ? limit : until;
     if (self->asked_for && !self->told_asked) {
         self->told_asked = true;
         tell(self, MESSAGE_ASKED_FOR, ZKL_OK);
@@ -565,7 +570,8 @@ void holder_run(const job *what, const channel *link, pid_t front) {
     release(&self);
     tell(&self, MESSAGE_DONE, status);
     leave_file(STDERR_FILENO);
+    on_request_to_end(SIG_DFL); /* nobody else is there to be told */
     zkl_lock_close(self.slot_lock);
     zkl_lock_close(self.lock);
-    (void)zkl_client_close(self.client, 0);
+    (void)zkl_client_close(self.client, STAY_MS);
 }

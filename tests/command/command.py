@@ -75,14 +75,29 @@ class Listener(threading.Thread):
 
 
 class Cable:
-    """To the first server; once it is cut nothing comes through, and nobody is told."""
+    """To the first server; while it is cut nothing comes through, and nobody is told. Or it is pulled: then each connection
+    ends at once."""
 
     def __init__(self):
         self.is_whole = True
+        self.is_pulled = False
+        self.connections = []
         self.address = Listener(self.connect).address
+
+    def pull(self):
+        self.is_pulled = True
+        for connection in self.connections:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:  # it has ended before
+                pass
 
     def connect(self, ours):
         host, port = HOSTS.split(",")[0].rsplit(":", 1)
+        if self.is_pulled:
+            ours.close()
+            return
+        self.connections.append(ours)
         with ours, socket.create_connection((host, int(port))) as theirs:
             back = threading.Thread(target=self.carry, args=[theirs, ours], daemon=True)
             back.start()

@@ -196,6 +196,33 @@ class Excludes(CommandTest):
         self.assertEqual(os.read(ours, 100), b"")
         os.close(ours)
 
+    def test_and_releases_after_an_outage_what_nobody_needs(self):
+        """The process of the session outlives the command, and the time that a release may take."""
+        cable = Cable()
+        process = self.start("run", "--hosts", cable.address, "--tick-time", "500ms", "--session-timeout", "40s",
+                             self.resource, "-c", "while [ ! -e go ]; do sleep 0.05; done")
+        self.wait_for_queue(1)
+        holder = int(self.queue()[0]["process_id"])
+        cable.pull()
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        self.end(process, 0)
+        self.assertTrue(is_alive(holder))
+        self.assertEqual(len(self.queue()), 1)
+        cable.is_pulled = False
+        self.wait_for_queue(0)  # the session would be there for longer
+        wait_until(lambda: not is_alive(holder), "it ends")
+
+    def test_unless_it_is_asked_to_end(self):
+        cable = Cable()
+        process, child = self.start_holder("--hosts", cable.address)
+        holder = self.holder_process_of(process, child)
+        cable.pull()
+        self.end(process, 75)
+        self.assertTrue(is_alive(holder))
+        self.signal(holder, signal.SIGTERM)
+        wait_until(lambda: not is_alive(holder), "it ends")
+
     def test_and_releases_the_moment_the_child_ends(self):
         self.run_it(0, "run", self.resource, "true")
         self.assertEqual(self.queue(), [])
@@ -320,7 +347,10 @@ class EndsTheChild(CommandTest):
         self.assertFalse(is_alive(child))
         self.assertLess(int(self.text_of("told")), int(out))
         _, err = self.end(process, 75)
-        self.assertIn("about to end", err)
+        self.assertIn("the lock is about to end: no answer from the servers", err)
+        cable.pull()
+        cable.is_whole = True
+        cable.is_pulled = False  # so that the process of the session ends
 
     def test_when_zklock_itself_is_killed(self):
         self.expect_end_before_the_next(lambda process, child: self.kill(process))
@@ -415,7 +445,7 @@ class EndsTheChild(CommandTest):
 
     def test_after_max_hold(self):
         process, _ = self.start_holder("--max-hold", "1.5")
-        self.end(process, 75)
+        self.assertIn(f"{self.resource}: the time of --max-hold is over\n", self.end(process, 75)[1])
         self.assertEqual(self.queue(), [])
 
     def test_not_before_max_hold_however_long_the_grace_is(self):
@@ -440,6 +470,26 @@ class EndsTheChild(CommandTest):
         self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
         self.end(process, 75)
         self.assertEqual(self.text_of("told"), self.text_of("pid"))
+
+    def test_and_that_line_too(self):
+        name = f"61.{random.randrange(10**9)}"
+        process, _ = self.start_holder("--on-lost", f"sleep {name}; true", "--grace", "0.3")
+        self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
+        self.end(process, 75)
+        self.assertFalse(is_running(name))
+
+    def test_not_while_zklock_alone_is_stopped(self):
+        process, child = self.start_holder()
+        self.signal(process, signal.SIGSTOP)
+        time.sleep(0.3)
+        with open(f"/proc/{child}/stat", encoding="ascii") as file:
+            self.assertNotEqual(file.read().rsplit(")", 1)[1].split()[0], "T")
+        self.kill(self.holder_process_of(process, child))
+        self.wait_for_queue(0)
+        self.assertTrue(is_alive(child))
+        self.signal(process, signal.SIGCONT)
+        self.end(process, 75)
+        self.assertFalse(is_alive(child))
 
     def test_not_if_that_is_asked_for(self):
         process, _ = self.start_holder("--on-lost", "ignore", command="echo $$ >pid; sleep 2; echo all >all")
