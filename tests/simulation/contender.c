@@ -65,6 +65,7 @@ static void close_handle(contender *self) {
     oracle_leaves(self->number);
     zkl_lock *lock = self->lock;
     self->lock = NULL;
+    oracle_closes_handle(self->number);
     zkl_lock_close(lock);
     oracle_has_handle(self->number, false);
     oracle_closed(self->number);
@@ -93,6 +94,7 @@ static void *close_meanwhile(void *arg) {
         self->was_closed = true;
         zkl_lock *lock = self->lock;
         self->lock = NULL;
+        oracle_closes_handle(self->number);
         zkl_lock_close(lock);
         oracle_has_handle(self->number, false);
     }

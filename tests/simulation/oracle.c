@@ -521,6 +521,7 @@ void oracle_was_stopped(unsigned client, int64_t us) {
 void oracle_deleted(const node_record *node) {
     set_contenders_deleted(node);
     candidates_deleted(node);
+    oracle_judge_deleted_lent_node(node);
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         const record *one = &oracle.records[i];
         bool is_replaced = one->downgrades && !one->downgraded; /* see oracle_follow_changes */

@@ -51,6 +51,8 @@ void oracle_leaves(unsigned contender);
 void oracle_released(unsigned contender, const plan_turn *turn, int status);
 void oracle_closed(unsigned contender);
 void oracle_has_handle(unsigned contender, bool open);
+/** It is about to close its handle. */
+void oracle_closes_handle(unsigned contender);
 /** Another task is about to close its handle, and it is in an acquire. */
 void oracle_closes_meanwhile(unsigned contender);
 /** Whether allocations may fail in this run. */

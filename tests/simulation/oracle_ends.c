@@ -20,6 +20,7 @@ static client_record *client_of(unsigned contender) {
 
 void oracle_has_handle(unsigned contender, bool open) {
     oracle.records[contender].has_handle = open;
+    oracle.records[contender].closing = false;
 }
 
 void oracle_ends_early(unsigned client) {

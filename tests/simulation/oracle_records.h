@@ -34,6 +34,7 @@ typedef struct record {
     unsigned revocations_told;
     int64_t revoked_pair; /* the token of the latest news that somebody asks for it */
     bool has_handle;      /* that is open */
+    bool closing;         /* it is about to be closed, or is */
     bool asked_closed;    /* its client was, when it asked */
     bool left_closed;     /* ... when it began to leave */
     bool was_closed;      /* another task closes its handle while it asks */
@@ -100,8 +101,10 @@ const plan_contender *oracle_plan_of(unsigned contender);
 int64_t oracle_pair(int64_t token, int64_t local_number);
 /** A grant of a node that is lent. */
 void oracle_judge_lending(unsigned contender);
-/** Whether such a node that nobody uses is kept from others. */
+/** Whether such a node that nobody uses is kept from others, or for too long. */
 void oracle_judge_lent_nodes(void);
+/** Whether such a node that its session deletes should have been kept. */
+void oracle_judge_deleted_lent_node(const node_record *node);
 /** Whether another contender for the same node of its client was there since it asked. */
 bool oracle_has_local_rival(unsigned contender);
 void oracle_lending_begin(void);

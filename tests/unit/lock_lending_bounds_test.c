@@ -1,0 +1,186 @@
+/*
+ * Who shares a node, how long it is lent or kept, and how often: a bound that is wrong costs those
+ * who share it, or those who wait elsewhere.
+ */
+#include <string.h>
+
+#include "support/borrower.h"
+#include "zklock/administration.h"
+
+enum { HAND_OFFS = 10, HAND_OFF_MS = 2000 };
+
+static void soon(void) {
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+}
+
+/* The client keeps the node of handles[0], and nobody uses it. */
+static void begin_kept(void) {
+    borrowers_begin(0, 0, BORROWER_RETAIN_MS);
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_OK);
+    soon();
+    EXPECT_INT(borrowers_nodes(), 1);
+}
+
+static void expect_kept(borrower *self, int64_t local_number) {
+    uint64_t before = borrowers_requests();
+    EXPECT_INT(borrower_acquire(self, 0), ZKL_OK);
+    EXPECT_INT(self->grant.token, handles[0].grant.token);
+    EXPECT_INT(self->grant.local_number, local_number);
+    EXPECT_INT(borrowers_requests(), before);
+    EXPECT_INT(borrower_release(self), ZKL_OK);
+}
+
+static void ignore_news(void *arg, const zkl_lock_event *event) {
+    (void)event;
+    (void)arg;
+}
+
+/* ---- Who shares a node ---------------------------------------------------------------------- */
+
+static zkl_lock_options kept_options(void) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.retain_ms = BORROWER_RETAIN_MS;
+    return options;
+}
+
+static void expect_node_of_its_own(const zkl_lock_options *options) {
+    begin_kept();
+    borrower_open_again(&handles[1], options);
+    EXPECT_INT(borrower_acquire(&handles[1], 5000), ZKL_OK);
+    EXPECT(handles[1].grant.token > handles[0].grant.token);
+    EXPECT_INT(handles[1].grant.local_number, 1);
+    borrowers_end();
+}
+
+TEST(handles_whose_nodes_would_differ_share_none) {
+    zkl_lock_options options = kept_options();
+    options.revocable = 1; /* its node is not protected */
+    options.state_callback = ignore_news;
+    expect_node_of_its_own(&options);
+    options = kept_options();
+    options.node_acl = "world:anyone:cdrwa";
+    expect_node_of_its_own(&options);
+    options = kept_options();
+    options.parent_acl = "world:anyone:cdrwa";
+    expect_node_of_its_own(&options);
+}
+
+TEST(handles_that_are_lent_to_otherwise_share_no_node) {
+    zkl_lock_options options = kept_options();
+    options.local_hand_offs = 1;
+    expect_node_of_its_own(&options);
+    options.local_hand_offs = 0;
+    options.retain_ms--;
+    expect_node_of_its_own(&options);
+    options = kept_options();
+    options.fail_on_session_expiry = 1;
+    expect_node_of_its_own(&options);
+    options = kept_options();
+    options.local_hand_off_ms = 1000;
+    expect_node_of_its_own(&options);
+}
+
+TEST(handles_that_differ_in_what_is_their_own_share_a_node) {
+    zkl_lock_options options = kept_options();
+    options.max_hold_ms = 1000;
+    options.local_priority = 1;
+    options.state_callback = ignore_news;
+    begin_kept();
+    borrower_open_again(&handles[1], &options);
+    expect_kept(&handles[1], 2);
+    borrowers_end();
+}
+
+/* ---- How long it is kept -------------------------------------------------------------------- */
+
+TEST(kept_node_outlives_all_its_handles_but_the_last) {
+    begin_kept();
+    for (size_t i = BORROWERS - 1; i > 0; i--) {
+        zkl_lock_close(handles[i].lock);
+        handles_open = i;
+        expect_kept(&handles[0], handles[0].grant.local_number + 1);
+    }
+    zkl_lock_close(handles[0].lock);
+    handles_open = 0;
+    soon();
+    EXPECT_INT(borrowers_nodes(), 0);
+    borrowers_end();
+}
+
+TEST(kept_node_outlives_the_hold_limit_of_its_last_holder) {
+    zkl_lock_options options = kept_options();
+    options.max_hold_ms = 1000;
+    begin_kept();
+    borrower_open_again(&handles[1], &options);
+    expect_kept(&handles[1], 2);
+    zkl_testing_sleep(3 * options.max_hold_ms);
+    expect_kept(&handles[2], 3);
+    borrowers_end();
+}
+
+TEST(node_is_kept_from_its_release_on) {
+    begin_kept();
+    EXPECT_INT(borrower_acquire(&handles[0], 0), ZKL_OK);
+    zkl_testing_sleep(2L * BORROWER_RETAIN_MS);
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_OK);
+    zkl_testing_sleep(BORROWER_RETAIN_MS - 1000);
+    EXPECT_INT(borrowers_nodes(), 1);
+    zkl_testing_sleep(2000);
+    EXPECT_INT(borrowers_nodes(), 0);
+    borrowers_end();
+}
+
+/* ---- How long it is passed on --------------------------------------------------------------- */
+
+static zkl_lock_options revocable_options(void) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.local_hand_offs = HAND_OFFS;
+    options.local_hand_off_ms = HAND_OFF_MS;
+    options.revocable = 1;
+    options.state_callback = ignore_news;
+    return options;
+}
+
+TEST(whoever_asks_for_the_lock_while_others_wait_prolongs_nothing) {
+    const zkl_lock_options options = revocable_options();
+    borrowers_begin(HAND_OFFS, HAND_OFF_MS, 0);
+    borrower_open_again(&handles[0], &options);
+    borrower_open_again(&handles[1], &options);
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    relative_start_acquire(&rival, ZKL_FOREVER);
+    borrower_start(&handles[1], ZKL_FOREVER);
+    zkl_testing_sleep(HAND_OFF_MS / 2);
+    EXPECT_INT(
+        zkl_node_revoke(rival.client, "stock", strrchr(handles[0].grant.node, '/') + 1, 1000),
+        ZKL_OK);
+    zkl_testing_sleep(HAND_OFF_MS / 2);
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_OK);
+    EXPECT_INT(relative_join(&rival), ZKL_OK);
+    EXPECT_INT(handles[1].status, RELATIVE_WAITS);
+    EXPECT_INT(relative_release(&rival), ZKL_OK);
+    EXPECT_INT(borrower_join(&handles[1]), ZKL_OK);
+    borrowers_end();
+}
+
+/* ---- Transactions that were never sent ------------------------------------------------------ */
+
+TEST(lock_is_handed_on_after_a_transaction_that_was_never_sent) {
+    zkl_transaction *transaction = NULL;
+    borrowers_begin(HAND_OFFS, 0, BORROWER_RETAIN_MS);
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    borrower_start(&handles[1], ZKL_FOREVER);
+    EXPECT_INT(zkl_transaction_begin(handles[0].lock, &transaction), ZKL_OK);
+    EXPECT_INT(zkl_transaction_set(transaction, "/locks", "x", 1, ZKL_ANY_VERSION), ZKL_OK);
+    zkl_testing_disconnect(lending_client, 1000);
+    soon();
+    EXPECT_INT(zkl_transaction_commit(transaction, 300, NULL), ZKL_TIMEOUT);
+    zkl_testing_sleep(RELATIVE_SESSION_MS);
+    EXPECT_INT(zkl_lock_check(handles[0].lock, NULL), ZKL_OK);
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_OK);
+    EXPECT_INT(borrower_join(&handles[1]), ZKL_OK);
+    EXPECT_INT(handles[1].grant.token, handles[0].grant.token);
+    EXPECT_INT(handles[1].grant.local_number, 2);
+    zkl_transaction_free(transaction);
+    borrowers_end();
+}
