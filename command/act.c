@@ -59,7 +59,7 @@ static void print_whose(const act *self, const zkl_contender *found) {
     char who[QUEUE_TEXT_SIZE];
     char age[DURATION_TEXT_SIZE];
     queue_text_who(who, found);
-    duration_write(age, found->age_ms > 0 ? found->age_ms : 0);
+    queue_text_age(age, found);
     fprintf(stderr,
             "%s of %s\n  belongs to %s, for %s; it %s\n"
             "Breaking it does not stop its process: another may be granted the lock while that "
@@ -73,7 +73,7 @@ static int describe(zkl_client *client, act *self, bool is_first) {
     zkl_queue *queue = NULL;
     int status = zkl_queue_describe(client, self->resource, ASK_TIMEOUT_MS, &queue);
     const zkl_contender *found = NULL;
-    for (size_t i = 0; status == ZKL_OK && i < queue->count; i++) {
+    for (size_t i = 0; queue != NULL && i < queue->count; i++) {
         if (strcmp(queue->contenders[i]->node, self->node) == 0) {
             found = queue->contenders[i];
         }
@@ -85,7 +85,7 @@ static int describe(zkl_client *client, act *self, bool is_first) {
     }
     self->refused = !is_first && held != self->holds;
     zkl_queue_free(queue);
-    return status != ZKL_OK ? status : found != NULL ? ZKL_OK : ZKL_NO_NODE;
+    return found != NULL ? ZKL_OK : status != ZKL_OK ? status : ZKL_NO_NODE;
 }
 
 static bool says_yes(void) {

@@ -490,7 +490,7 @@ static void judge_queues(doctor *self, zkl_client *client) {
     zkl_resource_list *list = NULL;
     size_t long_queues = 0;
     int status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
-    for (size_t i = 0; status == ZKL_OK && i < list->count; i++) {
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
         const zkl_resource *one = list->resources[i];
         if (one->contenders * CONTENDER_BYTES > JAVA_LIST_BYTES_MAX) {
             long_queues++;
@@ -502,8 +502,9 @@ static void judge_queues(doctor *self, zkl_client *client) {
         }
     }
     if (status != ZKL_OK) {
-        find(self, LEVEL_BAD, "resources", "cannot be listed: %s. %s", zkl_strerror(status),
-             zkl_error_message());
+        find(self, list != NULL ? LEVEL_WARNING : LEVEL_BAD, "resources",
+             "cannot be listed%s: %s. %s", list != NULL ? ", some of them" : "",
+             zkl_strerror(status), zkl_error_message());
     } else if (long_queues == 0) {
         find(self, LEVEL_OK, "resources", "%zu below %s, none with a queue that is too long",
              list->count, self->settings->values[SETTING_LOCK_ROOT]);

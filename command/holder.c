@@ -205,7 +205,8 @@ static bool reads_queue(const holder *self, const char *resource, char text[QUEU
     zkl_queue *queue = NULL;
     char position[QUEUE_TEXT_SIZE] = "";
     (void)zkl_client_info(self->client, &information);
-    if (zkl_queue_describe(self->client, resource, DESCRIBE_MS, &queue) == ZKL_OK) {
+    (void)zkl_queue_describe(self->client, resource, DESCRIBE_MS, &queue);
+    if (queue != NULL) {
         queue_text_position(position, queue, information.session_id);
     }
     zkl_queue_free(queue);

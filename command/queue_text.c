@@ -3,12 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "duration.h"
 #include "printable.h"
 
 void queue_text_who(char text[QUEUE_TEXT_SIZE], const zkl_contender *one) {
     const zkl_identity *who = &one->identity;
     char raw[QUEUE_TEXT_SIZE];
+    if (one->status != ZKL_OK) {
+        snprintf(text, QUEUE_TEXT_SIZE, "somebody whose node may not be read");
+        return;
+    }
     if (who->host[0] == '\0') { /* of another library */
         snprintf(raw, sizeof(raw), "%.256s", who->data[0] != '\0' ? who->data : one->node);
         printable_copy(text, QUEUE_TEXT_SIZE, raw);
@@ -18,6 +21,14 @@ void queue_text_who(char text[QUEUE_TEXT_SIZE], const zkl_contender *one) {
              who->process_id, who->label[0] != '\0' ? " (" : "", who->label,
              who->label[0] != '\0' ? ")" : "");
     printable_copy(text, QUEUE_TEXT_SIZE, raw);
+}
+
+void queue_text_age(char text[DURATION_TEXT_SIZE], const zkl_contender *one) {
+    if (one->status == ZKL_OK) {
+        duration_write(text, one->age_ms);
+    } else {
+        snprintf(text, DURATION_TEXT_SIZE, "?");
+    }
 }
 
 static size_t position_of(const zkl_queue *queue, int64_t session_id) {
@@ -38,6 +49,6 @@ void queue_text_position(char text[QUEUE_TEXT_SIZE], const zkl_queue *queue, int
     char who[QUEUE_TEXT_SIZE];
     char age[DURATION_TEXT_SIZE];
     queue_text_who(who, first);
-    duration_write(age, first->age_ms > 0 ? first->age_ms : 0);
+    queue_text_age(age, first);
     snprintf(text, QUEUE_TEXT_SIZE, "behind %zu, held by %.900s for %s", at, who, age);
 }

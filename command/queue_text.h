@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <zklock/administration.h>
 
+#include "duration.h"
+
 enum { QUEUE_TEXT_SIZE = 1024 };
 
 /** "behind 3, held by web-7 pid 4211 for 12 min": what is before the contender of our session,
@@ -12,3 +14,6 @@ void queue_text_position(char text[QUEUE_TEXT_SIZE], const zkl_queue *queue, int
 
 /** "web-7 pid 4211 (nightly)", as far as its node's data say. */
 void queue_text_who(char text[QUEUE_TEXT_SIZE], const zkl_contender *one);
+
+/** "12 min", or "?" if its node may not be read. */
+void queue_text_age(char text[DURATION_TEXT_SIZE], const zkl_contender *one);

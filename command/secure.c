@@ -26,7 +26,8 @@ typedef struct secure {
     bool json, yes, force, above;
     const settings *settings;
     const char *acl;    /* that parents are to have */
-    json_t *nodes;      /* path, acl, action: "close", "make" or "none" */
+    json_t *nodes;      /* path, acl, action: "close", "make", "none" or, in vain, "refused" */
+    json_t *skipped;    /* paths that may not be read, or not be closed */
     json_t *contenders; /* whose nodes are open */
     size_t to_do;
     size_t done;
@@ -83,13 +84,40 @@ static json_t *acl_value(const char *acl) {
 
 /* ---- What is there --------------------------------------------------------------------------- */
 
+static bool is_skipped(const secure *self, const char *path) {
+    size_t i = 0;
+    const json_t *one = NULL;
+    json_array_foreach(self->skipped, i, one) {
+        if (strcmp(json_string_value(one), path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What belongs to a stranger must not keep the rest open: it is named once, and passed over. */
+static int skip_if_refused(secure *self, const char *path, int status) {
+    if (status != ZKL_NO_PERMISSION) {
+        return status;
+    }
+    if (!is_skipped(self, path)) {
+        say_status(path, status);
+        json_array_append_new(self->skipped, json_of_text(path));
+    }
+    return ZKL_OK;
+}
+
+static bool is_to_do(const char *action) {
+    return strcmp(action, "close") == 0 || strcmp(action, "make") == 0;
+}
+
 static void add_node(secure *self, const char *path, const char *acl, const char *action) {
     json_t *one = json_object();
     json_object_set_new(one, "path", json_of_text(path));
     json_object_set_new(one, "acl", acl_value(acl));
     json_object_set_new(one, "action", json_string(action));
     json_array_append_new(self->nodes, one);
-    self->to_do += strcmp(action, "none") != 0 ? 1 : 0;
+    self->to_do += is_to_do(action) ? 1 : 0;
 }
 
 /* ZKL_NO_NODE is fine: `add` says what that means. */
@@ -97,7 +125,8 @@ static int look_at(secure *self, zkl_client *client, const char *path, bool make
     zkl_node *node = NULL;
     int status = zkl_node_read(client, path, ASK_TIMEOUT_MS, &node);
     if (status == ZKL_OK) {
-        add_node(self, path, node->acl, is_open(node->acl) ? "close" : "none");
+        const char *action = is_skipped(self, path) ? "refused" : "close";
+        add_node(self, path, node->acl, is_open(node->acl) ? action : "none");
     } else if (status == ZKL_NO_NODE) {
         status = ZKL_OK;
         if (make) {
@@ -105,7 +134,7 @@ static int look_at(secure *self, zkl_client *client, const char *path, bool make
         }
     }
     zkl_node_free(node);
-    return status;
+    return skip_if_refused(self, path, status);
 }
 
 static void add_contender(secure *self, const char *resource, const zkl_contender *contender) {
@@ -137,6 +166,7 @@ static int look_at_contender(secure *self, zkl_client *client, const char *resou
 static int look_at_queue(secure *self, zkl_client *client, const char *resource) {
     zkl_queue *queue = NULL;
     int status = zkl_queue_describe(client, resource, ASK_TIMEOUT_MS, &queue);
+    status = queue != NULL ? ZKL_OK : status; /* who may not be read is not open */
     for (size_t i = 0; status == ZKL_OK && i < queue->count && i < LOOKED_AT_MAX; i++) {
         status = look_at_contender(self, client, resource, queue->contenders[i]);
     }
@@ -146,17 +176,18 @@ static int look_at_queue(secure *self, zkl_client *client, const char *resource)
 
 static int look_at_resource(secure *self, zkl_client *client, const zkl_resource *resource) {
     char path[ZKL_TRANSACTION_PATH_MAX + 1];
+    char mark[ZKL_TRANSACTION_PATH_MAX + sizeof("/done")];
     snprintf(path, sizeof(path), "%s/%s", self->settings->values[SETTING_LOCK_ROOT],
              resource->name);
     int status = look_at(self, client, path, false);
-    if (status == ZKL_OK) { /* the mark of zklock once */
-        size_t length = strlen(path);
-        snprintf(path + length, sizeof(path) - length, "/done");
-        status = look_at(self, client, path, false);
+    if (status == ZKL_OK && !is_skipped(self, path)) { /* the mark of zklock once */
+        snprintf(mark, sizeof(mark), "%s/done", path);
+        status = look_at(self, client, mark, false);
     }
-    return status == ZKL_OK && resource->contenders > 0
-               ? look_at_queue(self, client, resource->name)
-               : status;
+    if (status == ZKL_OK && resource->contenders > 0) {
+        status = skip_if_refused(self, path, look_at_queue(self, client, resource->name));
+    }
+    return status;
 }
 
 /* The parents of the lock root, and what everybody may do with all nodes. */
@@ -181,6 +212,7 @@ static int survey(secure *self, zkl_client *client) {
     int status = look_at(self, client, self->settings->values[SETTING_LOCK_ROOT], true);
     if (status == ZKL_OK) {
         status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
+        status = list != NULL ? ZKL_OK : status; /* each of them is looked at */
     }
     for (size_t i = 0; status == ZKL_OK && i < list->count; i++) {
         status = look_at_resource(self, client, list->resources[i]);
@@ -196,15 +228,11 @@ static const char *text_of(const json_t *object, const char *name) {
     return text != NULL ? text : "";
 }
 
-static bool is_to_do(const json_t *node) {
-    return strcmp(text_of(node, "action"), "none") != 0;
-}
-
 static void print_plan(const secure *self) {
     size_t i = 0;
     const json_t *one = NULL;
     json_array_foreach(self->nodes, i, one) {
-        if (is_to_do(one)) {
+        if (is_to_do(text_of(one, "action"))) {
             printf("%-6s %s  %s\n", text_of(one, "action"), text_of(one, "path"),
                    text_of(one, "acl"));
         }
@@ -224,6 +252,7 @@ static int print_json(const secure *self) {
     json_object_set_new(value, "acl", acl_value(self->acl));
     json_object_set(value, "nodes", self->nodes);
     json_object_set(value, "open_contenders", self->contenders);
+    json_object_set(value, "skipped", self->skipped);
     json_object_set_new(value, "done", json_integer((json_int_t)self->done));
     json_object_set_new(value, "to_do", json_integer((json_int_t)self->to_do));
     return json_print(value);
@@ -288,7 +317,7 @@ static int close_node(secure *self, zkl_client *client, const char *path) {
     status = status == ZKL_OK ? zkl_node_read(client, path, ASK_TIMEOUT_MS, &node) : status;
     if (status == ZKL_OK && is_open(node->acl)) {
         say("%s: somebody has opened it again", path);
-        status = ZKL_NO_PERMISSION;
+        status = ZKL_OK;
     } else if (status == ZKL_OK) {
         self->done++;
         if (!self->json) {
@@ -296,18 +325,16 @@ static int close_node(secure *self, zkl_client *client, const char *path) {
         }
     } else if (status == ZKL_NO_NODE) { /* a parent that nobody needs any more */
         status = ZKL_OK;
-    } else {
-        say_status(path, status);
     }
     zkl_node_free(node);
-    return status;
+    return skip_if_refused(self, path, status);
 }
 
 static int close_all(secure *self, zkl_client *client) {
     size_t i = 0;
     const json_t *one = NULL;
     json_array_foreach(self->nodes, i, one) {
-        if (is_to_do(one)) { /* one that is to be made has been made by now */
+        if (is_to_do(text_of(one, "action"))) { /* one that is to be made has been made by now */
             int status = close_node(self, client, text_of(one, "path"));
             if (status != ZKL_OK) {
                 return status;
@@ -359,11 +386,16 @@ static int run(const subcommand *of, const settings *all, int argc, char **argv)
     }
     self->nodes = json_array();
     self->contenders = json_array();
+    self->skipped = json_array();
     int status = ask(all, all->values[SETTING_LOCK_ROOT], act, self);
+    bool has_skipped = json_array_size(self->skipped) > 0;
     json_decref(self->nodes);
     json_decref(self->contenders);
-    bool is_left = self->refused || self->to_do > 0;
-    return status == EXIT_DONE && is_left ? EXIT_NOT_ACQUIRED : status;
+    json_decref(self->skipped);
+    if (status == EXIT_DONE && (self->refused || self->to_do > 0)) {
+        return EXIT_NOT_ACQUIRED;
+    }
+    return status == EXIT_DONE && has_skipped ? EXIT_NO_PERMISSION : status;
 }
 
 const subcommand secure_subcommand = {

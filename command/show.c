@@ -70,7 +70,9 @@ static json_t *resources_value(const zkl_resource_list *list) {
         json_t *one = json_object();
         json_object_set_new(one, "resource", json_of_text(list->resources[i]->name));
         json_object_set_new(one, "contenders",
-                            json_integer((json_int_t)list->resources[i]->contenders));
+                            list->resources[i]->status == ZKL_OK
+                                ? json_integer((json_int_t)list->resources[i]->contenders)
+                                : json_null());
         json_array_append_new(all, one);
     }
     return all;
@@ -80,19 +82,19 @@ static int list_resources(zkl_client *client, void *arg) {
     const show *self = arg;
     zkl_resource_list *list = NULL;
     int status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
-    if (status == ZKL_OK && self->json) {
-        status = json_print(resources_value(list));
-    }
-    for (size_t i = 0; status == ZKL_OK && !self->json && i < list->count; i++) {
+    int printed = list != NULL && self->json ? json_print(resources_value(list)) : ZKL_OK;
+    for (size_t i = 0; list != NULL && !self->json && i < list->count; i++) {
         const zkl_resource *one = list->resources[i];
         if (self->names) {
             print_name(one->name);
+        } else if (one->status != ZKL_OK) {
+            printf("     ?  %s\n", one->name);
         } else {
             printf("%6zu  %s\n", one->contenders, one->name);
         }
     }
     zkl_resources_free(list);
-    return status;
+    return status != ZKL_OK ? status : printed;
 }
 
 static int run_ls(const subcommand *of, const settings *all, int argc, char **argv) {
@@ -122,6 +124,7 @@ static json_t *contender_value(const zkl_contender *one) {
     json_object_set_new(value, "session", json_of_session(one->session_id));
     json_object_set_new(value, "token", json_integer((json_int_t)one->token));
     json_object_set_new(value, "revoke_requested", json_boolean(one->revoke_requested));
+    json_object_set_new(value, "readable", json_boolean(one->status == ZKL_OK));
     return value;
 }
 
@@ -140,14 +143,16 @@ static void print_contender(const zkl_contender *one) {
     char who[QUEUE_TEXT_SIZE];
     char age[DURATION_TEXT_SIZE];
     queue_text_who(who, one);
-    duration_write(age, one->age_ms > 0 ? one->age_ms : 0);
+    queue_text_age(age, one);
     printf("  ");
     print_state(one->holds ? "holds" : "waits", one->holds);
     printf("  %-9s  %-8s  %s\n", one->permits > 0 ? "permit" : zkl_queue_kind_name((int)one->kind),
            age, who);
-    printf("          token %" PRId64 ", session 0x%" PRIx64 "%s\n          %s\n", one->token,
-           (uint64_t)one->session_id, one->revoke_requested ? ", asked to give it up" : "",
-           one->node);
+    if (one->status == ZKL_OK) {
+        printf("          token %" PRId64 ", session 0x%" PRIx64 "%s\n", one->token,
+               (uint64_t)one->session_id, one->revoke_requested ? ", asked to give it up" : "");
+    }
+    printf("          %s\n", one->node);
 }
 
 static void print_queue(const char *resource, const zkl_queue *queue) {
@@ -170,17 +175,18 @@ static int show_status(zkl_client *client, void *arg) {
     const show *self = arg;
     zkl_queue *queue = NULL;
     int status = zkl_queue_describe(client, self->resource, ASK_TIMEOUT_MS, &queue);
-    if (status == ZKL_OK && self->json) {
-        status = json_print(queue_value(self->resource, queue));
-    } else if (status == ZKL_OK && self->names) {
+    int printed = ZKL_OK;
+    if (queue != NULL && self->json) {
+        printed = json_print(queue_value(self->resource, queue));
+    } else if (queue != NULL && self->names) {
         for (size_t i = 0; i < queue->count; i++) {
             print_name(queue->contenders[i]->node);
         }
-    } else if (status == ZKL_OK) {
+    } else if (queue != NULL) {
         print_queue(self->resource, queue);
     }
     zkl_queue_free(queue);
-    return status;
+    return status != ZKL_OK ? status : printed;
 }
 
 static int run_status(const subcommand *of, const settings *all, int argc, char **argv) {
@@ -220,6 +226,11 @@ static int print_deadlocks_json(const zkl_deadlocks *found) {
     }
     json_object_set_new(value, "deadlocks", circles);
     json_object_set_new(value, "are_more", json_boolean(found->are_more));
+    json_t *skipped = json_array();
+    for (size_t i = 0; i < found->skipped_count; i++) {
+        json_array_append_new(skipped, json_of_text(found->skipped[i]));
+    }
+    json_object_set_new(value, "skipped", skipped);
     return json_print(value);
 }
 
@@ -237,20 +248,28 @@ static void print_deadlock(size_t number, const zkl_deadlock *circle) {
     }
 }
 
+static void print_deadlocks(const zkl_deadlocks *found) {
+    for (size_t i = 0; i < found->count; i++) {
+        print_deadlock(i + 1, found->deadlocks[i]);
+    }
+    puts(found->count == 0 ? "no deadlocks" : found->are_more ? "and there may be more" : "");
+    for (size_t i = 0; i < found->skipped_count; i++) {
+        printf("not looked at: %s\n", found->skipped[i]);
+    }
+}
+
 static int show_deadlocks(zkl_client *client, void *arg) {
     const show *self = arg;
     zkl_deadlocks *found = NULL;
     int status = zkl_deadlocks_find(client, ASK_TIMEOUT_MS, &found);
-    if (status == ZKL_OK && self->json) {
-        status = print_deadlocks_json(found);
-    } else if (status == ZKL_OK) {
-        for (size_t i = 0; i < found->count; i++) {
-            print_deadlock(i + 1, found->deadlocks[i]);
-        }
-        puts(found->count == 0 ? "no deadlocks" : found->are_more ? "and there may be more" : "");
+    int printed = ZKL_OK;
+    if (found != NULL && self->json) {
+        printed = print_deadlocks_json(found);
+    } else if (found != NULL) {
+        print_deadlocks(found);
     }
     zkl_deadlocks_free(found);
-    return status;
+    return status != ZKL_OK ? status : printed;
 }
 
 static int run_deadlocks(const subcommand *of, const settings *all, int argc, char **argv) {

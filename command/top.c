@@ -160,11 +160,12 @@ static void describe(zkl_client *client, const zkl_resource *one, char text[LINE
     zkl_queue *queue = NULL;
     char who[QUEUE_TEXT_SIZE] = "";
     char age[DURATION_TEXT_SIZE] = "";
-    if (one->contenders <= CONTENDERS_MAX &&
-        zkl_queue_describe(client, one->name, ASK_TIMEOUT_MS, &queue) == ZKL_OK &&
-        queue->count > 0) {
+    if (one->contenders <= CONTENDERS_MAX) {
+        (void)zkl_queue_describe(client, one->name, ASK_TIMEOUT_MS, &queue);
+    }
+    if (queue != NULL && queue->count > 0) {
         queue_text_who(who, queue->contenders[0]);
-        duration_write(age, queue->contenders[0]->age_ms > 0 ? queue->contenders[0]->age_ms : 0);
+        queue_text_age(age, queue->contenders[0]);
     }
     snprintf(text, LINE_SIZE, "%6zu  %-8s  %.600s  %s%.900s", one->contenders, age, one->name,
              who[0] != '\0' ? "held by " : "", who);
@@ -173,13 +174,20 @@ static void describe(zkl_client *client, const zkl_resource *one, char text[LINE
 
 static void print_header(const top *self, const zkl_resource_list *list, size_t busy) {
     char line[LINE_SIZE];
+    size_t unreadable = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        unreadable += list->resources[i]->status != ZKL_OK ? 1 : 0;
+    }
     char now[32];
     time_t seconds = time(NULL);
     struct tm local;
     localtime_r(&seconds, &local);
     strftime(now, sizeof(now), "%H:%M:%S", &local);
-    snprintf(line, sizeof(line), "zklock top, %s: %zu of %zu resources in use%s", now, busy,
-             list->count, self->on_terminal ? "; q quits" : "");
+    int used = snprintf(line, sizeof(line), "zklock top, %s: %zu of %zu resources in use%s", now,
+                        busy, list->count, self->on_terminal ? "; q quits" : "");
+    if (unreadable > 0) {
+        snprintf(line + used, sizeof(line) - (size_t)used, "; %zu may not be read", unreadable);
+    }
     if (self->on_terminal) {
         fputs("\x1b[H", stdout);
     }
@@ -216,8 +224,9 @@ static int print_busiest(top *self, zkl_client *client, const zkl_resource_list 
 static int look(top *self, zkl_client *client) {
     zkl_resource_list *list = NULL;
     int status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
-    if (status == ZKL_OK) {
-        status = print_busiest(self, client, list);
+    if (list != NULL) {
+        int printed = print_busiest(self, client, list);
+        status = self->on_terminal || printed != ZKL_OK ? printed : status;
     }
     zkl_resources_free(list);
     return status;

@@ -21,7 +21,7 @@ enum { TIMEOUT_MS = 10000, IDLE_MAX_MS = 86400000 };
 static int where(zkl_client *client, const char *resource, const char *node) {
     zkl_queue *queue = NULL;
     int status = zkl_queue_describe(client, resource, TIMEOUT_MS, &queue);
-    if (status != ZKL_OK) {
+    if (queue == NULL) {
         return status;
     }
     status = ZKL_NO_NODE;

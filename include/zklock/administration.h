@@ -25,7 +25,13 @@
  * Besides what it names, and what every function can return, each function can
  * return ZKL_TIMEOUT, ZKL_AUTH_FAILED, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED and
  * ZKL_SERVER_REFUSED. timeout_ms is >= 1: none of them waits for ever. On any status
- * but ZKL_OK the result is NULL.
+ * but ZKL_OK the result is NULL, with one exception:
+ *
+ * A node of others that may not be read does not stop a function that looks at many nodes. It is
+ * skipped, and the function returns ZKL_NO_PERMISSION at the end (ZKL_SERVER_REFUSED if the servers
+ * refused it for another reason): zkl_error_message() names the first such node and counts the
+ * others. There is a result then, which says what is missing in it. It is NULL only if the list
+ * that comes first was refused: that of the lock root, or of the resource.
  *
  * Copyright 2026 the zklock authors. Licensed under the Apache License 2.0.
  */
@@ -79,6 +85,8 @@ typedef struct zkl_contender {
     int revoke_requested;  /* 1: somebody has asked for its lock (zkl_node_revoke) */
     const char *waits_for; /* the nearest node in its way; "" if there is none. A permit has none
                               while fewer than `permits` requests are before it */
+    int status;            /* ZKL_OK, or why its node could not be read. Then only what its name
+                              says is known: its place, kind, permits and sequence */
 } zkl_contender;
 
 /** The contenders of a resource, in the order of the queue. */
@@ -95,7 +103,8 @@ typedef struct zkl_queue {
  *
  * resource  as for zkl_lock_open, or a stripe, such as "hot/stripe-0003". A resource that does not
  *           exist has an empty queue. So has a striped lock itself: its stripes have the queues.
- * queue     receives the result on ZKL_OK; free it with zkl_queue_free.
+ * queue     receives the result; free it with zkl_queue_free. A contender whose node may not be
+ * read is included, with its status.
  *
  * Returns ZKL_OK, or a status named at the top of this header.
  */
@@ -111,6 +120,7 @@ typedef struct zkl_resource {
     size_t struct_size; /* of the library's struct; later versions append */
     const char *name;   /* below the lock root, as zkl_lock_open takes it; or a stripe */
     size_t contenders;  /* how many hold it or wait for it */
+    int status;         /* ZKL_OK, or why it could not be read: then contenders is 0 */
 } zkl_resource;
 
 typedef struct zkl_resource_list {
@@ -124,7 +134,8 @@ typedef struct zkl_resource_list {
  * contenders of each. Resources elsewhere, named by an absolute path, are not included. Costs one
  * list for each resource and stripe.
  *
- * list  receives the result on ZKL_OK; free it with zkl_resources_free.
+ * list  receives the result; free it with zkl_resources_free. A resource that may not be read is
+ *       included, with its status.
  *
  * Returns ZKL_OK, or a status named at the top of this header.
  */
@@ -158,6 +169,9 @@ typedef struct zkl_deadlocks {
     size_t count;
     const zkl_deadlock *const *deadlocks;
     int are_more; /* 1: ZKL_DEADLOCKS_MAX circles were found, and there may be more */
+    size_t skipped_count;
+    const char *const *skipped; /* what could not be read: names of resources and stripes, and of
+                                   nodes, as "stock/<node>". No circle through them is found */
 } zkl_deadlocks;
 
 /**
@@ -184,7 +198,7 @@ typedef struct zkl_deadlocks {
  * Costs one list for each resource and stripe, and a read of each contender of those that have more
  * than one. It changes nothing.
  *
- * deadlocks  receives the result on ZKL_OK; free it with zkl_deadlocks_free.
+ * deadlocks  receives the result; free it with zkl_deadlocks_free.
  *
  * Returns ZKL_OK, or a status named at the top of this header.
  */
@@ -303,9 +317,9 @@ ZKL_API int zkl_node_set_acl(zkl_client *client, const char *path, const char *a
  *          contender can lose its parent twice in a row, and then pauses for up to 5 s.
  * removed  receives how many nodes were removed, whatever is returned; may be NULL.
  *
- * Returns ZKL_OK, or a status named at the top of this header. Keep other empty nodes without
- * data away from the lock root, and nodes named like stripes away from its resources: they look
- * like unused resources.
+ * Returns ZKL_OK, or a status named at the top of this header. After ZKL_NO_PERMISSION all are
+ * removed that may be read and removed. Keep other empty nodes without data away from the lock
+ * root, and nodes named like stripes away from its resources: they look like unused resources.
  */
 ZKL_API int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout_ms,
                                     size_t *removed);

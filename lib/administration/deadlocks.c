@@ -150,7 +150,8 @@ static int find_circles(search *self) {
 
 /* ---- The second look ---------------------------------------------------------------------- */
 
-/* Each owner's node, and that which it waits for, which may be another of the next owner's. */
+/* Each owner's node, and that which it waits for, which may be another of the next owner's. What
+ * may not be read any more counts as gone. */
 static int is_still_there(zkl_inquiry *inquiry, const zkl_deadlock *one, bool *there) {
     size_t count = 2 * one->length;
     zkl_question *questions = zkl_inquiry_questions(inquiry, count);
@@ -163,7 +164,7 @@ static int is_still_there(zkl_inquiry *inquiry, const zkl_deadlock *one, bool *t
             zkl_inquiry_child_path(inquiry, parent, i % 2 == 0 ? wait->node : wait->behind);
         questions[i] = (zkl_question){ .kind = ZKL_OPERATION_EXISTS, .path = path };
     }
-    ZKL_TRY(zkl_inquiry_ask(inquiry, questions, count));
+    ZKL_TRY(zkl_inquiry_try(inquiry, questions, count));
     *there = true;
     for (size_t i = 0; i < count; i++) {
         *there = *there && questions[i].reply.outcome == ZKL_OUTCOME_OK;
@@ -187,10 +188,41 @@ static int look_again(search *self, zkl_inquiry *inquiry) {
 
 /* ---- The first look ------------------------------------------------------------------------- */
 
-static int find(search *self, zkl_inquiry *inquiry) {
+/* Names what could not be read, and takes it out of the line: nobody knows whose such a node is. */
+static int skip_unreadable(search *self) {
+    size_t listed = self->survey.count;
+    size_t left = 0;
+    const char **names =
+        zkl_pool_take(self->pool, (listed + self->line.count + 1) * sizeof(const char *));
+    ZKL_TRY(zkl_made(names));
+    for (size_t i = 0; i < listed; i++) {
+        if (self->survey.questions[i].reply.outcome == ZKL_OUTCOME_REFUSED) {
+            names[self->result->skipped_count++] =
+                zkl_pool_copy_text(self->pool, zkl_survey_name(&self->survey, i));
+        }
+    }
+    for (size_t i = 0; i < self->line.count; i++) {
+        const zkl_line_entry *entry = &self->line.entries[i];
+        if (entry->contender.status == ZKL_OK) {
+            self->line.entries[left++] = *entry;
+        } else {
+            names[self->result->skipped_count++] =
+                zkl_pool_print(self->pool, "%s/%s", zkl_survey_name(&self->survey, entry->resource),
+                               entry->contender.node);
+        }
+    }
+    self->line.count = left;
+    self->result->skipped = names;
+    return zkl_pool_status(self->pool);
+}
+
+static int find(search *self, zkl_inquiry *inquiry, int *skipped) {
     zkl_survey *survey = &self->survey;
     ZKL_TRY(zkl_survey_take(survey, inquiry, ZKL_OPERATION_LIST_CHILDREN));
     ZKL_TRY(zkl_line_read(&self->line, self->pool, inquiry, survey->questions, survey->count, 2));
+    int listed = zkl_questions_status(survey->questions, survey->count);
+    *skipped = listed != ZKL_OK ? listed : self->line.status;
+    ZKL_TRY(skip_unreadable(self));
     ZKL_TRY(find_circles(self));
     return look_again(self, inquiry);
 }
@@ -204,7 +236,7 @@ static int find_in_one_session(zkl_report *report, zkl_inquiry *inquiry, const c
         session = zkl_inquiry_session(inquiry);
         search self = { .result = &report->deadlocks, .pool = &report->pool };
         report->deadlocks = (zkl_deadlocks){ .count = 0 };
-        ZKL_TRY(find(&self, inquiry));
+        ZKL_TRY(find(&self, inquiry, &report->status));
     } while (zkl_inquiry_session(inquiry) != session);
     return ZKL_OK;
 }

@@ -86,6 +86,7 @@ static int describe(zkl_line_entry *entry, zkl_pool *pool, const zkl_reply *repl
     zkl_node_identity_read(&data, room, reply->data, reply->data_length);
     int64_t age_ms = zkl_wall_clock_ms() - reply->made_ms;
     zkl_node_name name = entry->member.name;
+    bool is_refused = reply->outcome == ZKL_OUTCOME_REFUSED;
     entry->contender = (zkl_contender){
         .struct_size = sizeof(zkl_contender),
         .node = entry->member.text,
@@ -95,8 +96,9 @@ static int describe(zkl_line_entry *entry, zkl_pool *pool, const zkl_reply *repl
         .session_id = reply->ephemeral_owner,
         .token = token_of(entry, data.token, reply->zxid),
         .identity = { data.host, data.process_id, data.label, data.owner, data.text },
-        .age_ms = age_ms > 0 ? age_ms : 0,
+        .age_ms = age_ms > 0 && !is_refused ? age_ms : 0,
         .revoke_requested = data.revoked ? 1 : 0,
+        .status = is_refused ? reply->status : ZKL_OK,
     };
     return ZKL_OK;
 }
@@ -133,7 +135,8 @@ int zkl_line_read(zkl_line *line, zkl_pool *pool, zkl_inquiry *inquiry, const zk
             zkl_inquiry_child_path(inquiry, lists[entry->resource].path, entry->member.text);
         questions[i] = (zkl_question){ .kind = ZKL_OPERATION_GET, .path = path };
     }
-    ZKL_TRY(zkl_inquiry_ask(inquiry, questions, line->count));
+    ZKL_TRY(zkl_inquiry_try(inquiry, questions, line->count));
+    line->status = zkl_questions_status(questions, line->count);
     ZKL_TRY(take_answers(line, pool, questions));
     judge(line);
     return ZKL_OK;

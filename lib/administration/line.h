@@ -20,12 +20,12 @@ typedef struct zkl_line_entry {
 typedef struct zkl_line {
     size_t count;
     zkl_line_entry *entries;
+    int status; /* ZKL_OK, or why some of their nodes could not be read */
 } zkl_line;
 
 /** Reads the nodes of the contenders in these lists of resources, as far as they are still there,
  *  and judges who waits for whom. Leaves out resources with fewer than `least` contenders. What the
- *  line keeps is taken from the pool. Returns what zkl_inquiry_ask returns, or why a node cannot be
- *  read. */
+ *  line keeps is taken from the pool. Returns what zkl_inquiry_try returns. */
 int zkl_line_read(zkl_line *line, zkl_pool *pool, zkl_inquiry *inquiry, const zkl_question *lists,
                   size_t count, size_t least);
 

@@ -191,7 +191,8 @@ static int remove_all(zkl_inquiry *inquiry, const zkl_survey *removals, size_t *
     return status;
 }
 
-/* The servers remove a resource only when its stripes have gone. */
+/* The servers remove a resource only when its stripes have gone. What may not be read is not idle.
+ */
 static int remove_idle(zkl_inquiry *inquiry, int64_t idle_ms, size_t *removed) {
     zkl_survey first;
     zkl_survey second;
@@ -205,7 +206,10 @@ static int remove_idle(zkl_inquiry *inquiry, int64_t idle_ms, size_t *removed) {
     choose(&first, &second, &stripes, &resources);
     int of_stripes = remove_all(inquiry, &stripes, removed);
     int of_resources = remove_all(inquiry, &resources, removed);
-    return of_stripes != ZKL_OK ? of_stripes : of_resources;
+    ZKL_TRY(of_stripes);
+    ZKL_TRY(of_resources);
+    ZKL_TRY(zkl_questions_status(first.questions, first.count));
+    return zkl_questions_status(second.questions, second.count);
 }
 
 int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout_ms,

@@ -20,6 +20,7 @@ static int fill_queue(zkl_report *report, zkl_inquiry *inquiry, const char *reso
         contenders[i] = &line.entries[i].contender;
     }
     report->queue = (zkl_queue){ line.count, contenders };
+    report->status = line.status;
     return ZKL_OK;
 }
 
@@ -66,14 +67,16 @@ static int fill_list(zkl_report *report, zkl_inquiry *inquiry, const char *none)
     list->resources = pointers;
     for (size_t i = 0; i < survey.count; i++) {
         const zkl_reply *reply = &survey.questions[i].reply;
-        if (reply->outcome == ZKL_OUTCOME_OK) {
+        if (reply->outcome != ZKL_OUTCOME_NO_NODE) {
             const char *name = zkl_pool_copy_text(pool, zkl_survey_name(&survey, i));
             zkl_resource *one = zkl_pool_take(pool, sizeof(*one));
             ZKL_TRY(zkl_made(one));
-            *one = (zkl_resource){ sizeof(*one), name, count_contenders(reply->children) };
+            *one = (zkl_resource){ sizeof(*one), name, count_contenders(reply->children),
+                                   reply->outcome == ZKL_OUTCOME_OK ? ZKL_OK : reply->status };
             pointers[list->count++] = one;
         }
     }
+    report->status = zkl_questions_status(survey.questions, survey.count);
     return zkl_pool_status(pool);
 }
 

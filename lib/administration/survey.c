@@ -22,7 +22,7 @@ int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource
         return status;
     }
     *result = report;
-    return ZKL_OK;
+    return report->status;
 }
 
 void zkl_report_free(void *report) {
@@ -117,7 +117,7 @@ int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind
     for (size_t i = 0; i < resources.count; i++) {
         add_with_stripes(survey, inquiry, kind, &resources.questions[i]);
     }
-    ZKL_TRY(zkl_inquiry_ask(inquiry, survey->questions, survey->count));
+    ZKL_TRY(zkl_inquiry_try(inquiry, survey->questions, survey->count));
     qsort(survey->questions, survey->count, sizeof(*survey->questions), compare_paths);
     return ZKL_OK;
 }
@@ -127,7 +127,7 @@ int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey
     for (size_t i = 0; i < earlier->count; i++) {
         add(survey, earlier->questions[i].kind, earlier->questions[i].path);
     }
-    return zkl_inquiry_ask(inquiry, survey->questions, survey->count);
+    return zkl_inquiry_try(inquiry, survey->questions, survey->count);
 }
 
 const char *zkl_survey_name(const zkl_survey *survey, size_t place) {

@@ -14,13 +14,14 @@ typedef struct zkl_report {
         zkl_node node;
     };
     zkl_pool pool;
+    int status; /* ZKL_OK, or why a part of it could not be read */
 } zkl_report;
 
 /** Fills a report, which begins as zeros. */
 typedef int zkl_report_fill(zkl_report *report, zkl_inquiry *inquiry, const char *resource);
 
 /** A report, made of what the servers answer. `resource`: what it is about, a name as below, or
- *  NULL. The result is NULL unless ZKL_OK is returned. */
+ *  NULL. Returns the report's status; or another one, and NULL as the result. */
 int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource,
                     zkl_report_fill *fill, void **result);
 /** NULL does nothing. */
@@ -38,8 +39,9 @@ typedef struct zkl_survey {
     size_t root_length;
 } zkl_survey;
 
-/** Lists the resources to find their stripes, and asks. Returns what zkl_inquiry_ask returns, or
- *  why something cannot be read. */
+/** Lists the resources to find their stripes, and asks. Returns what zkl_inquiry_try returns, or
+ * why the lock root cannot be listed. What is refused of the others is theirs
+ * (zkl_questions_status). */
 int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind);
 /** Asks the same again. */
 int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey *earlier);

@@ -134,15 +134,28 @@ int zkl_inquiry_try(zkl_inquiry *inquiry, zkl_question *questions, size_t count)
     return status == ZKL_OK ? zkl_pool_status(&inquiry->pool) : status;
 }
 
+static bool is_refused(const zkl_question *question) {
+    zkl_outcome outcome = question->reply.outcome;
+    return outcome == ZKL_OUTCOME_REFUSED || outcome == ZKL_OUTCOME_NOT_EMPTY;
+}
+
 int zkl_questions_status(const zkl_question *questions, size_t count) {
+    const zkl_question *first = NULL;
+    size_t refused = 0;
     for (size_t i = 0; i < count; i++) {
-        const zkl_reply *reply = &questions[i].reply;
-        if (reply->outcome == ZKL_OUTCOME_REFUSED || reply->outcome == ZKL_OUTCOME_NOT_EMPTY) {
-            zkl_error_note("path", questions[i].path, "the servers refused the request");
-            return reply->outcome == ZKL_OUTCOME_REFUSED ? reply->status : ZKL_SERVER_REFUSED;
-        }
+        first = first == NULL && is_refused(&questions[i]) ? &questions[i] : first;
+        refused += is_refused(&questions[i]) ? 1 : 0;
     }
-    return ZKL_OK;
+    if (first == NULL) {
+        return ZKL_OK;
+    }
+    if (refused == 1) {
+        zkl_error_note("path", first->path, "the servers refused the request");
+    } else {
+        zkl_error_note("path", first->path, "the servers refused the request, and %zu more",
+                       refused - 1);
+    }
+    return first->reply.outcome == ZKL_OUTCOME_REFUSED ? first->reply.status : ZKL_SERVER_REFUSED;
 }
 
 int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {

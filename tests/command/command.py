@@ -197,6 +197,11 @@ class CommandTest(unittest.TestCase):
         except FileNotFoundError:
             return ""
 
+    def write_secret(self, name, text):
+        with open(self.path(name), "w", encoding="ascii") as file:
+            file.write(text + "\n")
+        os.chmod(self.path(name), 0o600)
+
     def start(self, *arguments, **more):
         process = subprocess.Popen(
             [ZKLOCK, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

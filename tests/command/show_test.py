@@ -52,7 +52,8 @@ class Shows(CommandTest):
 
     def test_no_deadlocks(self):
         self.assertEqual(self.run_it(0, "deadlocks")[0], "no deadlocks\n")
-        self.assertEqual(json.loads(self.run_it(0, "deadlocks", "--json")[0]), {"deadlocks": [], "are_more": False})
+        self.assertEqual(json.loads(self.run_it(0, "deadlocks", "--json")[0]),
+                         {"deadlocks": [], "are_more": False, "skipped": []})
 
     def test_no_colour_but_on_a_terminal_that_wants_it(self):
         self.start_holder()
@@ -86,6 +87,53 @@ class Shows(CommandTest):
         shown = subprocess.run(["bash", "-c", f"{ZKLOCK} help settings | head -n 1; exit ${{PIPESTATUS[0]}}"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
         self.assertEqual(shown.stderr, b"")
+
+
+class ShowsBesideStrangers(CommandTest):
+    """A resource below the lock root may not be read, and neither may the holder of the other."""
+
+    def setUp(self):
+        super().setUp()
+        self.write_secret("key", "digest:stranger:secret")
+        self.root = ["--lock-root", f"/root-{self.resource}"]
+        strangers = [*self.root, "--credentials-file", self.path("key"), "--node-acl", "auth::cdrwa"]
+        self.run_it(0, "run", *self.root, self.resource, "true")
+        self.run_it(0, "run", *strangers, "--parent-acl", "auth::cdrwa", "theirs", "true")
+        self.start("run", *strangers, self.resource, "sleep", "60")
+        wait_until(lambda: f" 1  {self.resource}\n" in self.run_it(77, "ls", *self.root)[0], "it holds")
+
+    def test_all_resources(self):
+        out, err = self.run_it(77, "ls", *self.root)
+        self.assertEqual(sorted(out.splitlines()), sorted([f"     1  {self.resource}", "     ?  theirs"]))
+        self.assertIn("/theirs", err)
+        out, _ = self.run_it(77, "ls", "--json", *self.root)
+        self.assertIn({"resource": "theirs", "contenders": None}, json.loads(out))
+
+    def test_a_queue(self):
+        out, err = self.run_it(77, "status", *self.root, self.resource)
+        self.assertIn("somebody whose node may not be read", out)
+        out, _ = self.run_it(77, "status", "--json", *self.root, self.resource)
+        holder, = json.loads(out)["contenders"]
+        self.assertEqual((holder["holds"], holder["readable"]), (True, False))
+        self.assertIn(holder["node"], err)
+
+    def test_the_busiest(self):
+        out, _ = self.run_it(77, "top", *self.root)
+        self.assertIn("1 of 2 resources in use; 1 may not be read", out)
+        self.assertIn("held by somebody whose node may not be read", out)
+
+    def test_deadlocks(self):
+        out, err = self.run_it(77, "deadlocks", *self.root)
+        self.assertEqual(out, "no deadlocks\nnot looked at: theirs\n")
+        self.assertIn("/theirs", err)
+        self.assertEqual(json.loads(self.run_it(77, "deadlocks", "--json", *self.root)[0])["skipped"], ["theirs"])
+
+    def test_a_break_after_a_question(self):
+        out, _ = self.run_it(77, "status", "-0", *self.root, self.resource)
+        broken = subprocess.run([ZKLOCK, "break", *self.root, self.resource, out.rstrip("\0")], input="yes\n",
+                                capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        self.assertEqual(broken.returncode, 0, broken.stderr)
+        self.assertIn("belongs to somebody whose node may not be read", broken.stderr)
 
 
 DELETE, SET_DATA, GET_DATA, GET_ACL, CHILDREN, MULTI = 2, 5, 4, 6, 8, 14  # opcodes
@@ -401,9 +449,7 @@ class Secures(CommandTest):
 
     def setUp(self):
         super().setUp()
-        with open(self.path("key"), "w", encoding="ascii") as file:
-            file.write("digest:ops:secret\n")
-        os.chmod(self.path("key"), 0o600)
+        self.write_secret("key", "digest:ops:secret")
         self.root = ["--lock-root", f"/above-{self.resource}/{self.resource}"]
         self.ours = [*self.root, "--credentials-file", self.path("key"), "--parent-acl", "auth::cdrwa"]
         self.closed = [*self.ours, "--node-acl", "auth::cdrwa"]
@@ -466,6 +512,21 @@ class Secures(CommandTest):
         self.run_it(0, "run", "-n", *self.root, self.resource, "true")
         self.run_it(64, "secure", "--yes", *self.root)
         self.run_it(64, "secure", "--yes", *self.root, "--parent-acl", "world:anyone:cr")
+
+    def test_the_rest_beside_what_is_a_strangers(self):
+        """One parent may not be read; another is open, but may not be closed."""
+        self.make_open()
+        self.write_secret("strangers", "digest:stranger:secret")
+        for name, acl in ("hidden", "auth::cdrwa"), ("kept", "auth::cdrwa,world:anyone:cdrw"):
+            self.run_it(0, "run", *self.root, "--credentials-file", self.path("strangers"), "--parent-acl", acl, name, "true")
+        out, err = self.run_it(77, "secure", "--yes", *self.ours)
+        self.assertEqual(out.count("\nclosed "), 6)
+        for name in "hidden", "kept":
+            self.assertEqual(err.count(f"/{name}: "), 1, err)
+        again = self.plan(77, "--yes")
+        self.assertEqual([path.rsplit("/", 1)[1] for path in again["skipped"]], ["hidden", "kept"])
+        self.assertEqual(again["to_do"], 0)
+        self.assertEqual([node["path"].rsplit("/", 1)[1] for node in again["nodes"] if node["action"] == "refused"], ["kept"])
 
     def test_a_lock_root_that_is_not_there_is_made(self):
         self.assertEqual(self.plan(1)["nodes"][0]["action"], "make")
