@@ -32,6 +32,8 @@ class Instance:
         self.settings = {"instance": name, "database": database, "hosts": hosts, "port": 0, "demonstration": 1,
                          "session_timeout_ms": 4000, **settings}
         self.log = []
+        self.reads_log = threading.Event()
+        self.reads_log.set()
         self.process = None
         self.port = 0
         self.start()
@@ -45,6 +47,7 @@ class Instance:
 
     def read_log(self, lines):
         for line in lines:
+            self.reads_log.wait()
             one = json.loads(line)
             if one["event"] == "ready":
                 self.port = int(one["port"])
@@ -58,12 +61,12 @@ class Instance:
         return [one for one in list(self.log)
                 if one["event"] == event and all(one.get(name) == value for name, value in more.items())]
 
-    def ask(self, method, path, body=None, timeout=PATIENCE_S):
+    def ask(self, method, path, body=None, timeout=PATIENCE_S, content_type="application/json"):
         """Status, and the JSON of the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
-            connection.request(method, path, text)
+            connection.request(method, path, text, {} if text is None else {"Content-Type": content_type})
             answer = connection.getresponse()
             content = answer.read().decode()
             is_json = answer.getheader("Content-Type") == "application/json"

@@ -99,6 +99,8 @@ class Sells:
         self.assertEqual(sorted(status for status, _ in answers), [200] * 8 + [201])
         self.assertEqual(len({answer["token"] for _, answer in answers}), 1)
         self.assertEqual(self.shop[0].order(self.sku, units=2, key=key)[0], 422)
+        status, answer = self.shop[0].order(self.sku, key=key, buyer="somebody else")
+        self.assertEqual((status, answer["reason"]), (422, "key_used"))
         self.assertEqual(self.shop.product(self.sku)["left"], 4)
 
     def test_what_was_restocked(self):
@@ -206,6 +208,21 @@ class Answers(unittest.TestCase):
         self.assertEqual(self.shop[0].get("/products/../x")[0], 404)
         self.assertEqual(self.shop[0].post("/nothing", {})[0], 404)
         self.assertEqual(self.shop[0].ask("DELETE", "/products")[0], 405)
+
+    def test_what_pages_of_other_origins_can_send_unasked(self):
+        """A browser asks first where the type is another (OPTIONS), and is not told that it may."""
+        body = {"key": "k", "buyer": "b", "sku": "thing", "units": 1}
+        for content_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain;application/json",
+                             "application/jsonp", "", "application"):
+            for path in ("/orders", "/restock", "/products"):
+                status, answer = self.shop[0].ask("POST", path, body, content_type=content_type)
+                self.assertEqual((status, answer["reason"]), (415, "bad_type"), content_type)
+        self.assertEqual(self.shop[0].get("/products/thing")[1]["left"], 10)
+        self.assertEqual(self.shop[0].ask("OPTIONS", "/orders")[0], 204)
+        for content_type in ("application/json; charset=utf-8", "Application/JSON"):
+            self.assertEqual(self.shop[0].ask("POST", "/restock", {**body, "key": content_type[:4]},
+                                              content_type=content_type)[0], 201)
+        self.assertEqual(self.shop.product("thing")["left"], 12)
 
     def test_health_and_metrics_and_the_page(self):
         self.assertEqual(self.shop[0].get("/health")[1]["locks"], "ok")

@@ -25,6 +25,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from instances import HOSTS, SERVICE, Gate, Instance, PostgreSQL, Shop, wait_until
 
 SESSION_MS = 1000
+JSON = "Content-Type: application/json\r\n"
 BUYERS = 1000
 THREADS_MAX = 20
 
@@ -141,7 +142,7 @@ class ComesAndGoes(WithShop):
         ensemble("stop", "2", "3")
         wait_until(lambda: health(shop[0]) == (503, "suspect"), "it is suspect")
         connection = self.connect(shop)
-        connection.request("POST", "/orders", order_text(sku))
+        connection.request("POST", "/orders", order_text(sku), {"Content-Type": "application/json"})
         answer = connection.getresponse()
         self.assertEqual((answer.status, answer.getheader("Retry-After")), (503, "1"))
         self.assertEqual(json.loads(answer.read())["reason"], "unavailable")
@@ -336,7 +337,7 @@ class Waits(WithShop):
             buyer = socket.create_connection(("127.0.0.1", shop[0].port), timeout=60)
             self.addCleanup(buyer.close)
             text = order_text(sku)
-            buyer.sendall(f"POST /orders HTTP/1.1\r\nHost: shop\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
+            buyer.sendall(f"POST /orders HTTP/1.1\r\nHost: shop\r\n{JSON}Content-Length: {len(text)}\r\n\r\n{text}".encode())
             buyers.append(buyer)
         gate.wait_for(BUYERS)
         status, answer = shop[0].get("/health")
@@ -371,6 +372,39 @@ class Waits(WithShop):
         self.assertEqual((status, answer["reason"]), (503, "busy"))
         self.assertEqual(shop[0].get(f"/products/{sku}")[0], 503)
         wait_until(lambda: gate.length() == 1, "they have left the queue")
+
+    def test_a_holder_is_served_before_those_who_have_not_asked(self):
+        shop = self.open_shop(workers=1)
+        wanted, other = some_name(), some_name()
+        shop.add(wanted, 1)
+        shop.add(other, 100)
+        gate = self.close_gate(wanted)
+        key = uuid.uuid4().hex
+        pool = self.pool(30)
+        holder = pool.submit(shop[0].order, wanted, key=key)
+        gate.wait_for(1)
+        crowd = [pool.submit(shop[0].order, other, lock=False, think_ms=200) for _ in range(20)]
+        wait_until(lambda: any(one.done() for one in crowd), "the one worker is busy with them")
+        gate.open()
+        self.assertEqual(holder.result()[0], 201)
+        self.assertGreater(sum(not one.done() for one in crowd), 10)
+        self.assertEqual([one.result()[0] for one in crowd], [201] * 20)
+
+    def test_a_log_that_nobody_reads(self):
+        shop = self.open_shop()
+        sku = some_name()
+        shop.add(sku, 2000)
+        shop[0].reads_log.clear()
+        self.addCleanup(shop[0].reads_log.set)
+        texts = [order_text(sku) for _ in range(500)]
+        answers = list(self.pool(16).map(lambda text: shop[0].ask("POST", "/orders", text, timeout=10), texts))
+        self.assertEqual({status for status, _ in answers}, {201})
+        self.assertEqual(health(shop[0]), (200, "ok"))
+        shop[0].reads_log.set()
+        key = uuid.uuid4().hex
+        self.assertEqual(shop[0].order(sku, key=key)[0], 201)
+        wait_until(lambda: "answered" in events(shop[0], key), "it is written again")
+        self.assertGreater(int(shop[0].logged("lines_lost")[0]["lines"]), 100)
 
     def test_the_log_follows_one_order(self):
         shop = self.open_shop()
@@ -515,6 +549,7 @@ class Strange(WithShop):
         self.assertEqual((head.split(" ")[1], body), ("200", ""))
         self.assertIn("text/event-stream", self.send("HEAD /events HTTP/1.1\r\nHost: s\r\n\r\n"))
         self.assertIn("\r\nAllow: GET, HEAD, POST\r\n", self.send("OPTIONS / HTTP/1.1\r\nHost: s\r\n\r\n"))
+        self.assertIn("\r\nAllow: GET, HEAD, POST\r\n", self.send("DELETE / HTTP/1.1\r\nHost: s\r\n\r\n"))
 
     def test_paths(self):
         for path in ("/products/%2e%2e", "/products/%00", "/products/a%2Fb", "/products/%", "/products/" + "a" * 65,
@@ -523,14 +558,14 @@ class Strange(WithShop):
 
     def test_bodies_in_chunks(self):
         text = order_text("none")
-        self.assertEqual(self.status("POST /orders HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n"
+        self.assertEqual(self.status(f"POST /orders HTTP/1.1\r\nHost: s\r\n{JSON}Transfer-Encoding: chunked\r\n\r\n"
                                      f"{len(text):x}\r\n{text}\r\n0\r\n\r\n"), 404)
         chunk = "1000\r\n" + "x" * 4096 + "\r\n"
-        self.assertEqual(self.status("POST /orders HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n"
+        self.assertEqual(self.status(f"POST /orders HTTP/1.1\r\nHost: s\r\n{JSON}Transfer-Encoding: chunked\r\n\r\n"
                                      f"{chunk * 17}0\r\n\r\n"), 413)
 
     def test_lengths_that_are_wrong(self):
-        head = "POST /orders HTTP/1.1\r\nHost: s\r\nContent-Length: {}\r\n\r\n"
+        head = "POST /orders HTTP/1.1\r\nHost: s\r\n" + JSON + "Content-Length: {}\r\n\r\n"
         for length in ("-1", "x", "99999999999999999999999"):
             self.assertIn(self.status(head.format(length) + "{}"), (400, 413))
         self.assertNotIn(" 20", self.send(head.format(100) + "{}")[:16])  # the rest never comes
@@ -542,7 +577,7 @@ class Strange(WithShop):
         self.shop.add(sku, 20)
         gate = self.close_gate(sku)
         text = order_text(sku)
-        whole = f"POST /orders HTTP/1.1\r\nHost: s\r\nContent-Length: {len(text)}\r\n\r\n{text}"
+        whole = f"POST /orders HTTP/1.1\r\nHost: s\r\n{JSON}Content-Length: {len(text)}\r\n\r\n{text}"
         silent = []
         for end in range(10, len(whole), 10):
             client = socket.create_connection(("127.0.0.1", self.shop[0].port), timeout=10)

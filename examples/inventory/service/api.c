@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "journal.h"
 #include "page.h"
@@ -294,7 +295,8 @@ static void begin_task(api *self, void (*run)(job *work, database *connection),
     if (given != NULL) {
         made->given = *given;
     }
-    if (!workers_are_ready(self->shop->workers) || !workers_add(self->shop->workers, &made->work)) {
+    if (!workers_are_ready(self->shop->workers) ||
+        !workers_add(self->shop->workers, &made->work, false)) {
         answer_error(to, 503, "unavailable", "the database was not reached yet");
         free(made);
     }
@@ -394,6 +396,13 @@ static void tell_metrics(const api *self, exchange *to) {
 
 /* ---- Which is which -------------------------------------------------------------------------- */
 
+/* A browser asks before it sends this type to another origin. So no page of strangers places an
+ * order in the name of whoever looks at it. */
+static bool is_json(const char *type) {
+    size_t length = sizeof(type_json) - 1;
+    return strncasecmp(type, type_json, length) == 0 && strchr("; \t", type[length]) != NULL;
+}
+
 static void handle_post(api *self, const http_request *request, exchange *to) {
     bool is_order = strcmp(request->path, "/orders") == 0;
     bool is_restock = strcmp(request->path, "/restock") == 0;
@@ -402,6 +411,10 @@ static void handle_post(api *self, const http_request *request, exchange *to) {
     char message[ERROR_SIZE];
     if (!is_order && !is_restock && !is_product) {
         answer_error(to, 404, "no_such_path", "POST goes to /orders, /restock or /products");
+        return;
+    }
+    if (!is_json(request->type)) {
+        answer_error(to, 415, "bad_type", "the Content-Type must be application/json");
         return;
     }
     json_t *from = json_loadb(request->body, request->size, JSON_REJECT_DUPLICATES, &error);
@@ -441,7 +454,9 @@ void api_handle(void *arg, const http_request *request, exchange *of) {
         handle_get(arg, request, of);
     } else if (strcmp(request->method, "POST") == 0) {
         handle_post(arg, request, of);
+    } else if (strcmp(request->method, "OPTIONS") == 0) {
+        exchange_allow(of);
     } else {
-        answer_error(of, 405, "bad_method", "only GET, HEAD and POST are known");
+        answer_error(of, 405, "bad_method", "only GET, HEAD, POST and OPTIONS are known");
     }
 }

@@ -95,6 +95,18 @@ void exchange_answer(exchange *self, unsigned status, const char *type, char *te
     answer_with(self, text != NULL ? status : MHD_HTTP_INTERNAL_SERVER_ERROR, response);
 }
 
+/* A page of another origin may send JSON only if it is told so. */
+void exchange_allow(exchange *self) {
+    struct MHD_Response *response = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST");
+    if (self->all->open) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS,
+                                      MHD_HTTP_HEADER_CONTENT_TYPE);
+    }
+    answer_with(self, MHD_HTTP_NO_CONTENT, response);
+}
+
 /* ---- Streams --------------------------------------------------------------------------------- */
 
 /* Nothing to send: the connection sleeps until there is an event. */
@@ -194,8 +206,11 @@ static void count_under_way(http *self, int change) {
 }
 
 static void handle(http *self, exchange *one, const char *method, const char *path) {
+    const char *type =
+        MHD_lookup_connection_value(one->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
     http_request request = { .method = method,
                              .path = path,
+                             .type = type != NULL ? type : "",
                              .body = one->body != NULL ? one->body : "",
                              .size = one->size };
     one->is_handled = true;

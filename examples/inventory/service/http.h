@@ -18,6 +18,7 @@ typedef struct exchange exchange;
 typedef struct http_request {
     const char *method;
     const char *path;
+    const char *type; /* of the body, as its header says; "": it says nothing */
     const char *body; /* with a NUL behind it */
     size_t size;
 } http_request;
@@ -29,8 +30,10 @@ typedef void http_handler(void *arg, const http_request *request, exchange *of);
 /** NULL: it has logged why. port: 0 for any. */
 http *http_start(const char *address, uint16_t port, http_handler *handler, void *arg);
 uint16_t http_port(const http *self);
-/** Pages of other origins, such as those of other instances, may read the answers. */
+/** Pages of other origins, such as those of other instances, may ask and read the answers. */
 void http_open_to_all_origins(http *self);
+/** Answers what a browser asks before it sends a page's request to another origin. */
+void exchange_allow(exchange *self);
 /** From its return on there are no further connections, and no calls of the handler: requests that
  *  still come on open connections are turned away. */
 void http_refuse(http *self);

@@ -2,7 +2,11 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,27 +30,65 @@ static void write_time(char text[TIME_SIZE]) {
     (void)snprintf(text + length, TIME_SIZE - length, ".%03dZ", (int)(now.tv_nsec / 1000000));
 }
 
-void journal_write(const char *event, ...) {
+/* False: nobody reads, there is no room, or it is too long for one write. A pipe that can be
+ * written takes PIPE_BUF bytes at once. */
+static bool try_write(const char *text, size_t length) {
+    struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
+    return length <= PIPE_BUF && poll(&output, 1, 0) == 1 && (output.revents & POLLOUT) != 0 &&
+           write(STDOUT_FILENO, text, length) == (ssize_t)length;
+}
+
+static json_t *begin_line(const char *event) {
     char now[TIME_SIZE];
-    va_list arguments;
     write_time(now);
-    json_t *line =
-        json_pack("{s:s, s:s, s:s}", "time", now, "instance", instance_name, "event", event);
+    return json_pack("{s:s, s:s, s:s}", "time", now, "instance", instance_name, "event", event);
+}
+
+/* One write: other processes may write to the same place. */
+static bool write_line(json_t *line) {
+    char *text = json_dumps(line, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    size_t length = text != NULL ? strlen(text) : 0;
+    if (text != NULL) {
+        text[length] = '\n';
+    }
+    bool is_written = text != NULL && try_write(text, length + 1);
+    free(text);
+    json_decref(line);
+    return is_written;
+}
+
+/* The shop does not wait for its log: lines that find no room are counted, and the next that does
+ * is preceded by their number. */
+static void write_or_count(json_t *line) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static int64_t lost;
+    pthread_mutex_lock(&mutex);
+    bool is_caught_up = lost == 0;
+    if (!is_caught_up) {
+        json_t *gap = begin_line("lines_lost");
+        (void)json_object_set_new(gap, "lines", json_string(journal_number(lost)));
+        is_caught_up = write_line(gap);
+        lost = is_caught_up ? 0 : lost;
+    }
+    if (!is_caught_up) {
+        json_decref(line);
+        lost++;
+    } else if (!write_line(line)) {
+        lost++;
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void journal_write(const char *event, ...) {
+    va_list arguments;
+    json_t *line = begin_line(event);
     va_start(arguments, event);
     for (const char *name = va_arg(arguments, const char *); name != NULL;
          name = va_arg(arguments, const char *)) {
         (void)json_object_set_new(line, name, json_string(va_arg(arguments, const char *)));
     }
     va_end(arguments);
-    char *text = json_dumps(line, JSON_COMPACT | JSON_PRESERVE_ORDER);
-    json_decref(line);
-    size_t length = text != NULL ? strlen(text) : 0;
-    if (text != NULL) { /* one write: several threads write lines */
-        text[length] = '\n';
-        ssize_t ignored = write(STDOUT_FILENO, text, length + 1);
-        (void)ignored;
-    }
-    free(text);
+    write_or_count(line);
 }
 
 const char *journal_number(int64_t number) {

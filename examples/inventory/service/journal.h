@@ -1,5 +1,5 @@
-/* The log: one JSON object in each line of the standard output, written at once. Orders are
- * followed by "order", and their places in queues by "node". */
+/* The log: one JSON object in each line of the standard output, written at once, or counted as lost
+ * where nobody reads. Orders are followed by "order", and their places in queues by "node". */
 #pragma once
 
 #include <stdint.h>

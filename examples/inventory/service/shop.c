@@ -74,10 +74,11 @@ static void finish_about(order *self, outcome what, const order_line *line) {
     finish(self, what);
 }
 
-/* Further steps are for workers; when these have stopped there are none. */
-static void go_on(order *self, void (*step)(job *work, database *connection)) {
+/* Further steps are for workers; when these have stopped there are none. Those of a holder, whom
+ * others wait for, come before those that have not asked yet. */
+static void go_on(order *self, void (*step)(job *work, database *connection), bool holds) {
     self->work.run = step;
-    if (!workers_add(self->shop->workers, &self->work)) {
+    if (!workers_add(self->shop->workers, &self->work, holds)) {
         finish(self, OUTCOME_UNAVAILABLE);
     }
 }
@@ -196,7 +197,7 @@ static void on_granted(void *arg, int status, const zkl_grant *grant) {
     self->record.token = grant->token;
     journal("granted", "order", self->record.key, "token", journal_number(grant->token), "node",
             grant->node, "waited_ms", journal_number(grant->waited_ms));
-    go_on(self, sell);
+    go_on(self, sell, true);
 }
 
 /* ---- 3. Selling ------------------------------------------------------------------------------ */
@@ -412,7 +413,7 @@ void shop_serve(shop *self, order *one) {
     one->shop = self;
     one->asked_ms = now_ms();
     (void)snprintf(one->record.instance, sizeof(one->record.instance), "%s", self->instance);
-    go_on(one, prepare);
+    go_on(one, prepare, false);
 }
 
 /* ---- Reading a product ----------------------------------------------------------------------- */
@@ -424,9 +425,10 @@ static void finish_inquiry(inquiry *self, outcome what) {
     self->done(self);
 }
 
-static void go_on_reading(inquiry *self, void (*step)(job *work, database *connection)) {
+static void go_on_reading(inquiry *self, void (*step)(job *work, database *connection),
+                          bool holds) {
     self->work.run = step;
-    if (!workers_add(self->shop->workers, &self->work)) {
+    if (!workers_add(self->shop->workers, &self->work, holds)) {
         finish_inquiry(self, OUTCOME_UNAVAILABLE);
     }
 }
@@ -459,7 +461,7 @@ static void on_may_read(void *arg, int status, const zkl_grant *grant) {
         return;
     }
     self->token = grant->token;
-    go_on_reading(self, read_product);
+    go_on_reading(self, read_product, true);
 }
 
 static void ask_to_read(inquiry *self) {
@@ -502,5 +504,5 @@ static void prepare_inquiry(job *work, database *connection) {
 void shop_inquire(shop *self, inquiry *one) {
     one->shop = self;
     one->asked_ms = now_ms();
-    go_on_reading(one, prepare_inquiry);
+    go_on_reading(one, prepare_inquiry, false);
 }

@@ -20,23 +20,32 @@ struct workers {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     const char *database_at;
-    job *first; /* singly linked, with the last for appending */
-    job *last;
+    job *urgent; /* singly linked */
+    job *others;
+    job **end_of_urgent; /* where the next one is linked */
+    job **end_of_others;
     atomic_bool stopping;
     atomic_int ready;
     int count;
     worker list[];
 };
 
+static job *take_first(job **list, job ***end) {
+    job *one = *list;
+    if (one != NULL) {
+        *list = one->next;
+        *end = one->next == NULL ? list : *end;
+    }
+    return one;
+}
+
 static job *take(workers *self) {
     pthread_mutex_lock(&self->mutex);
-    while (self->first == NULL && !self->stopping) {
+    while (self->urgent == NULL && self->others == NULL && !self->stopping) {
         pthread_cond_wait(&self->changed, &self->mutex);
     }
-    job *one = self->first;
-    if (one != NULL) {
-        self->first = one->next;
-    }
+    job *one = take_first(&self->urgent, &self->end_of_urgent);
+    one = one != NULL ? one : take_first(&self->others, &self->end_of_others);
     pthread_mutex_unlock(&self->mutex);
     return one;
 }
@@ -76,6 +85,8 @@ workers *workers_start(const char *database_at, int count) {
     pthread_mutex_init(&self->mutex, NULL);
     pthread_cond_init(&self->changed, NULL);
     self->database_at = database_at;
+    self->end_of_urgent = &self->urgent;
+    self->end_of_others = &self->others;
     for (; self->count < count; self->count++) {
         worker *one = &self->list[self->count];
         one->all = self;
@@ -92,21 +103,17 @@ bool workers_are_ready(const workers *self) {
     return self->ready > 0;
 }
 
-static void append(workers *self, job *one) {
+static void append(job ***end, job *one) {
     one->next = NULL;
-    if (self->first == NULL) {
-        self->first = one;
-    } else {
-        self->last->next = one;
-    }
-    self->last = one;
+    **end = one;
+    *end = &one->next;
 }
 
-bool workers_add(workers *self, job *one) {
+bool workers_add(workers *self, job *one, bool is_urgent) {
     pthread_mutex_lock(&self->mutex);
     bool is_taken = !self->stopping;
     if (is_taken) {
-        append(self, one);
+        append(is_urgent ? &self->end_of_urgent : &self->end_of_others, one);
         pthread_cond_signal(&self->changed);
     }
     pthread_mutex_unlock(&self->mutex);

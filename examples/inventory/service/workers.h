@@ -17,9 +17,10 @@ typedef struct workers workers;
 workers *workers_start(const char *database_at, int count);
 /** Whether one of them has reached the database: until then no jobs may come. */
 bool workers_are_ready(const workers *self);
-/** In the order in which they come. Any thread. False: they have been stopped, and the job stays
- *  the caller's. */
-bool workers_add(workers *self, job *one);
+/** In the order in which they come; those that are urgent (whoever holds a lock keeps others
+ * waiting) before all others. Any thread. False: they have been stopped, and the job stays the
+ * caller's. */
+bool workers_add(workers *self, job *one, bool is_urgent);
 /** Returns when all jobs are done. */
 void workers_stop(workers *self);
 void workers_free(workers *self);
