@@ -214,6 +214,28 @@ TEST(leader_that_dies_is_followed) {
 
 /* ---- Faults of its own -------------------------------------------------------------- */
 
+static uint64_t requests_so_far(void) {
+    zkl_client_information now = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(self.client, &now), ZKL_OK);
+    return zkl_ensemble_request_count(zkl_ensemble_current(), now.session_id, ZKL_CALL_LIST) +
+           zkl_ensemble_request_count(zkl_ensemble_current(), now.session_id, ZKL_CALL_GET);
+}
+
+/* Its next session finds the leader that the last one has seen. */
+TEST(leader_that_outlives_the_observers_session_is_not_asked_for_again_and_again) {
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    expect_told(one.term);
+    zkl_testing_expire_session(self.client);
+    zkl_testing_sleep(LONG_MS);
+    uint64_t before = requests_so_far();
+    EXPECT(before > 0);
+    zkl_testing_sleep(LONG_MS);
+    EXPECT_INT(requests_so_far(), before);
+    EXPECT_INT(self.term, one.term);
+    end();
+}
+
 /* Two candidates take turns while messages are lost; then all is well, and it must be told. */
 static void last_leader_is_told_whatever_goes_wrong(void *arg) {
     (void)arg;

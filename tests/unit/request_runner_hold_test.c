@@ -121,6 +121,27 @@ TEST(our_end_does_not_take_the_successors_watch_away) {
     stage_close(stage);
 }
 
+TEST(node_that_our_session_is_deleting_hands_nothing_over) {
+    run_stage *stage = stage_open();
+    stage_hold(stage, &stage->a);
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    begin_successor(stage);
+    uint64_t blocker_watch = stage->fake.earlier_watch_id;
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    hear_of_the_server(stage);
+    stage_hush(stage);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, ZKL_WATCH_EVENT_DELETED);
+    FAKE_HEARD(&stage->fake, "list /r");
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    stage_listed_own(stage, 2, "lock-0000000004", NULL);
+    stage_feed(&stage->b, ZKL_EVENT_RELEASED);
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    stage_hush(stage);
+    stage_close(stage);
+}
+
 /* ---- The hand-off ------------------------------------------------------------------ */
 
 /* Next in line, with both watches armed; the blocker's number is returned. */
