@@ -339,6 +339,23 @@ bool zkl_ensemble_expire(zkl_ensemble *ensemble, int64_t session_id) {
     return session != NULL && zkl_leader_expire(session);
 }
 
+bool zkl_ensemble_move(zkl_ensemble *ensemble, int64_t session_id) {
+    zkl_server_session *session = zkl_ensemble_find_session(ensemble, session_id);
+    bool moves = session != NULL && session->tracked && ensemble->in_office;
+    if (moves) {
+        session->owner = ++ensemble->last_link_number; /* that of nobody here */
+    }
+    return moves;
+}
+
+bool zkl_ensemble_keep_connection(zkl_ensemble *ensemble, int64_t session_id) {
+    zkl_wire *wire = wire_of(ensemble, session_id);
+    if (wire != NULL) {
+        wire->kept = true;
+    }
+    return wire != NULL;
+}
+
 static bool ask_client(zkl_ensemble *ensemble, int64_t session_id, zkl_answer_kind kind) {
     zkl_wire *wire = wire_of(ensemble, session_id);
     if (wire != NULL) {

@@ -89,6 +89,14 @@ void zkl_ensemble_cut_next_contender(zkl_ensemble *ensemble, int64_t session_id,
  *  or the session is over, or about to be. */
 bool zkl_ensemble_expire(zkl_ensemble *ensemble, int64_t session_id);
 
+/** Somebody else connects to another server with the session's id and password, and does no more.
+ *  False: there is no leader, or the session is over. */
+bool zkl_ensemble_move(zkl_ensemble *ensemble, int64_t session_id);
+
+/** The server never closes the connection that the session has now, when the session ends or moves:
+ *  reads are answered, and writes with an error (seen on 3.9.3). False: it has none. */
+bool zkl_ensemble_keep_connection(zkl_ensemble *ensemble, int64_t session_id);
+
 /** Repeats the latest news of the session: CONNECTED, or CONNECTING, once more. False: no
  *  client of the session is there. */
 bool zkl_ensemble_repeat_news(zkl_ensemble *ensemble, int64_t session_id);

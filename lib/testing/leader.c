@@ -195,7 +195,7 @@ static int64_t draw_commit_delay(const zkl_ensemble *ensemble, const zkl_call *c
     return delay_us + call->late_us + (slow_disks ? ensemble->slow_by_us : 0);
 }
 
-static zkl_server_error check_session(zkl_server_session *session, uint32_t link_number) {
+zkl_server_error zkl_leader_check_session(zkl_server_session *session, uint32_t link_number) {
     if (!session->tracked) {
         return ZKL_SERVER_ERROR_SESSION_EXPIRED;
     }
@@ -237,8 +237,9 @@ static void number(zkl_ensemble *ensemble, zkl_call *call, uint32_t link_number)
     if (call->write == ZKL_WRITE_CREATE_SESSION) {
         track(session);
     }
-    call->refusal = check_session(session, link_number);
-    if (call->write == ZKL_WRITE_CLOSE_SESSION && call->refusal == ZKL_SERVER_ERROR_NONE) {
+    call->refusal = zkl_leader_check_session(session, link_number);
+    if (call->write == ZKL_WRITE_CLOSE_SESSION && session->tracked) {
+        call->refusal = ZKL_SERVER_ERROR_NONE; /* by whatever connection (PrepRequestProcessor) */
         session->tracked = false;
     }
     call->seen_zxid = draw_seen_zxid(ensemble, call);

@@ -157,7 +157,7 @@ static void answer_write(zkl_wire *wire, const zkl_call *call) {
         answer->view = call->set_view;
     }
     zkl_wire_answer(wire, answer);
-    if (call->error == ZKL_SERVER_ERROR_SESSION_MOVED || call->kind == ZKL_CALL_CLOSE) {
+    if (call->kind == ZKL_CALL_CLOSE) {
         zkl_wire_close(wire);
     }
 }
@@ -321,6 +321,13 @@ static bool is_write(const zkl_call *call) {
            call->kind == ZKL_CALL_CONNECT;
 }
 
+/* Before a read was looked at, or as the server turns requests away. */
+static bool is_turned_away(const zkl_call *call) {
+    return call->error == ZKL_SERVER_ERROR_THROTTLED ||
+           (call->error != ZKL_SERVER_ERROR_NONE && !is_write(call));
+}
+
+/* A client whose session has moved is sent away without an answer (FinalRequestProcessor). */
 static void answer(zkl_attachment *attachment, zkl_call *call) {
     zkl_wire *wire = call->wire;
     if (!wire->server_open) {
@@ -329,7 +336,9 @@ static void answer(zkl_attachment *attachment, zkl_call *call) {
     if (zkl_server_cuts_answer(attachment->session, call)) {
         zkl_wire_cut(wire, ZKL_CUT_REPLIES_LOST);
     }
-    if (call->error == ZKL_SERVER_ERROR_THROTTLED) {
+    if (call->error == ZKL_SERVER_ERROR_SESSION_MOVED && !wire->kept) {
+        zkl_wire_close(wire);
+    } else if (is_turned_away(call)) {
         zkl_wire_answer(wire, make_reply(call));
     } else if (call->kind == ZKL_CALL_CONNECT) {
         answer_connected(attachment, wire, call);
@@ -352,14 +361,19 @@ static void pump(zkl_attachment *attachment) {
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
+/* The leader checks the session of each request of its own clients, the others leave that to it
+ * (PrepRequestProcessor). */
 static void enqueue(zkl_attachment *attachment, zkl_call *call) {
+    zkl_server *server = attachment->server;
     call->attachment = attachment;
     DL_APPEND(attachment->calls, call);
     call->session_id = attachment->session->id;
     if (is_write(call) && !call->decided) {
-        zkl_packet *packet = zkl_packet_make(ZKL_PACKET_WRITE, call, NULL);
-        send_to_leader(attachment->server, packet);
+        send_to_leader(server, zkl_packet_make(ZKL_PACKET_WRITE, call, NULL));
     } else {
+        if (zkl_server_leads(server) && !call->decided) {
+            call->error = zkl_leader_check_session(attachment->session, server->link_number);
+        }
         call->decided = true;
     }
     pump(attachment);
@@ -558,11 +572,17 @@ static void fire_watches(zkl_server *server, const zkl_change *change) {
     }
 }
 
+/* One that is kept is known to nobody: in ZooKeeper its place in the table of sessions was emptied
+ * by the end of the session's earlier connection (seen on 3.9.3). */
+static bool is_kept(const zkl_attachment *attachment) {
+    return attachment->wire != NULL && attachment->wire->kept;
+}
+
 static void apply(zkl_server *server, const zkl_log_entry *entry) {
     const zkl_tree_transaction *transaction = entry->transaction;
     zkl_attachment *ended = ended_here(server, transaction);
     server->applied_zxid = transaction->zxid;
-    if (ended != NULL) {
+    if (ended != NULL && !is_kept(ended)) {
         maybe_silence(ended);
     }
     for (size_t i = 0; i < transaction->change_count; i++) {
@@ -572,7 +592,7 @@ static void apply(zkl_server *server, const zkl_log_entry *entry) {
         decide(server, entry->call);
     }
     ended = ended_here(server, transaction); /* the answer may have let it go */
-    if (ended != NULL) {
+    if (ended != NULL && !is_kept(ended)) {
         detach(ended);
     }
     zkl_leader_trim_log(server->ensemble);

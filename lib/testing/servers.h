@@ -172,6 +172,8 @@ const zkl_tree_transaction *zkl_leader_commit_now(zkl_ensemble *ensemble, zkl_ca
 /* Begins to. False: it leads no more, or the end has been asked for. */
 bool zkl_leader_expire(zkl_server_session *session);
 void zkl_leader_touch(zkl_server_session *session);
+/* Of a request that has come by that link: whether the session is over, or at another server. */
+zkl_server_error zkl_leader_check_session(zkl_server_session *session, uint32_t link_number);
 void zkl_leader_step_down(zkl_ensemble *ensemble);
 /* After a server has come or gone. */
 void zkl_leader_review_quorum(zkl_ensemble *ensemble);

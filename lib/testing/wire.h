@@ -19,6 +19,7 @@ struct zkl_wire {
     bool server_open;
     bool breaking; /* the client will be told */
     bool mute;
+    bool kept;        /* the server leaves it open when its session ends, or moves */
     char *identities; /* "scheme:id" of each that was added, each with a line feed; NULL: none */
     void (*answered)(void *arg, zkl_answer *answer); /* frees it with zkl_testing_free */
     void *arg;

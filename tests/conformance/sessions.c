@@ -155,6 +155,43 @@ static bool nothing_is_told_of_a_session_that_was_given_up(void) {
     return true;
 }
 
+/* The server that it was taken from does not say so to who asks: it closes the connection. */
+static bool session_that_was_moved_costs_its_next_write_the_connection(void) {
+    make_by_hand("/p");
+    speaker *a = speaker_enter("a");
+    ask_create(a, "/p/n-");
+    hear(a);
+    move_session(a);
+    ask_create(a, "/p/n-");
+    hear_until(a, "connected");
+    ask_create(a, "/p/n-");
+    ask_list(a, "/p");
+    hear(a);
+    move_session(a);
+    ask_transact(a, &(zkl_multi_operation){ .kind = ZKL_MULTI_CHECK, .path = "/p", .version = 0 },
+                 1);
+    hear_until(a, "connected");
+    ask_list(a, "/p");
+    hear(a);
+    speaker_leave(a);
+    return true;
+}
+
+static bool close_ends_a_session_that_was_moved(void) {
+    make_by_hand("/p");
+    speaker *a = speaker_enter("a");
+    speaker *b = speaker_enter("b");
+    ask_create(a, "/p/n-");
+    hear(a);
+    move_session(a);
+    speaker_leave(a);
+    catch_up(b);
+    ask_list(b, "/p");
+    hear(b);
+    speaker_leave(b);
+    return true;
+}
+
 const conversation session_conversations[] = {
     CONVERSATION(session_timeout_is_clamped),
     CONVERSATION(reconnect_keeps_session_and_nodes),
@@ -164,5 +201,7 @@ const conversation session_conversations[] = {
     CONVERSATION(expiry_while_away),
     CONVERSATION(next_session_is_another),
     CONVERSATION(nothing_is_told_of_a_session_that_was_given_up),
+    CONVERSATION(session_that_was_moved_costs_its_next_write_the_connection),
+    CONVERSATION(close_ends_a_session_that_was_moved),
     CONVERSATIONS_END,
 };

@@ -646,6 +646,11 @@ void expire(speaker *self) {
     stage_way_expire(self->way, self->session_id);
 }
 
+void move_session(speaker *self) {
+    transcript_add("* the session of %s is taken to another server", self->name);
+    stage_way_move(self->way, self->session_id);
+}
+
 /* ---- Others -----------------------------------------------------------------------------------
  */
 

@@ -80,6 +80,8 @@ void cut_next_and_stay_away(speaker *self, stage_request kind, stage_loss loss);
 void admit(speaker *self);
 /** The servers end his session. */
 void expire(speaker *self);
+/** Somebody else takes it to another server. */
+void move_session(speaker *self);
 
 /* ---- What others do, written down ------------------------------------------------- */
 

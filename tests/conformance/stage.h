@@ -102,6 +102,8 @@ void stage_way_cut_next(stage_way *way, int64_t session_id, stage_request kind, 
 void stage_way_admit(stage_way *way);
 /** The servers end the session; its nodes are gone when this returns. */
 void stage_way_expire(stage_way *way, int64_t session_id);
+/** Somebody else connects to another server as that session. */
+void stage_way_move(stage_way *way, int64_t session_id);
 
 /** How many watches the servers keep for the session. */
 int stage_watches(int64_t session_id);

@@ -233,3 +233,9 @@ void stage_way_expire(stage_way *way, int64_t session_id) {
     const clientid_t session = proxy_session(way->proxy);
     raw_expire(server_host(server % SERVERS + 1), &session);
 }
+
+void stage_way_move(stage_way *way, int64_t session_id) {
+    (void)session_id;
+    const clientid_t session = proxy_session(way->proxy);
+    raw_move(server_host(server % SERVERS + 1), &session);
+}

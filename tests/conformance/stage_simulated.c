@@ -230,3 +230,8 @@ void stage_way_expire(stage_way *way, int64_t session_id) {
     (void)way;
     end_session(session_id);
 }
+
+void stage_way_move(stage_way *way, int64_t session_id) {
+    (void)way;
+    require(zkl_ensemble_move(ensemble, session_id), "move", "a session");
+}

@@ -66,6 +66,15 @@ void raw_expire(const char *hosts, const clientid_t *session) {
     }
 }
 
+/* A handle that is not connected does not end its session. */
+void raw_move(const char *hosts, const clientid_t *session) {
+    zhandle_t *raw = connect_as(hosts, session);
+    if (zoo_set_servers(raw, "255.255.255.255:1") != ZOK || zoo_state(raw) == ZOO_CONNECTED_STATE) {
+        give_up("zoo_set_servers does not leave %s", hosts);
+    }
+    raw_close(raw);
+}
+
 static bool is_transient(int rc) {
     return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT;
 }

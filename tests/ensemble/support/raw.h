@@ -21,6 +21,8 @@ bool raw_is_closed(zhandle_t *raw, const char *path);
 /** Ends another client's session in its name, as if the servers had expired it:
  *  its nodes are gone when this returns. */
 void raw_expire(const char *hosts, const clientid_t *session);
+/** Connects in another client's name, and goes without a word: its session is there now. */
+void raw_move(const char *hosts, const clientid_t *session);
 
 /** After it, reads of this handle see all that was committed before it was
  *  called, on any server. It is a committed write: a delete of no node. */
