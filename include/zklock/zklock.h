@@ -287,7 +287,8 @@ typedef enum zkl_log_level {
     X(ZKL_LOG_UNSUPPORTED_SERVERS, "unsupported_servers")                                          \
     X(ZKL_LOG_DROPPED, "dropped")                                                                  \
     X(ZKL_LOG_ZOOKEEPER, "zookeeper")                                                              \
-    X(ZKL_LOG_CREDENTIALS_REFUSED, "credentials_refused")
+    X(ZKL_LOG_CREDENTIALS_REFUSED, "credentials_refused")                                          \
+    X(ZKL_LOG_SESSION_MOVED, "session_moved")
 
 typedef enum zkl_log_event {
 #define ZKL_LOG_EVENT_ENUM(name, text) name,

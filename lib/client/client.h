@@ -33,9 +33,10 @@ typedef struct zkl_client_session {
     bool is_introduced;     /* no credential is on its way to the servers */
     int connect_status; /* ZKL_OK, or why its thread could not begin; ZKL_PENDING: not known yet */
     bool has_new_hosts; /* tells its thread to leave servers that are no longer named */
-    bool has_new_credentials; /* tells its thread to show them */
-    bool may_lag;             /* the server, behind what the last handle has seen */
-    zkl_session_news lagging; /* that it is connected to that one */
+    bool has_new_credentials;     /* tells its thread to show them */
+    int64_t not_sought_before_ms; /* on another connection: was just done in vain */
+    bool may_lag;                 /* the server, behind what the last handle has seen */
+    zkl_session_news lagging;     /* that it is connected to that one */
     zkl_credential_room shown;
     unsigned waits;          /* in vain, since it was connected last */
     pthread_cond_t changed;  /* for its thread: the connection, or one of these */

@@ -50,6 +50,11 @@ static void on_abandon(void *arg) {
     tell_threads(self);
 }
 
+static void on_denied(void *arg) {
+    zkl_client_session *self = arg;
+    zkl_condition_broadcast(&self->changed);
+}
+
 /* The servers may know no digests: the next session shows them none of ours. */
 static bool begins_unprotected(zkl_client_session *self, const zkl_session_news *news) {
     bool dropped = news->state == ZKL_SESSION_STATE_AUTH_FAILED &&
@@ -345,7 +350,8 @@ static void wait_for_connection(zkl_client_session *self) {
     bool in_time = true;
     while (in_time && !self->client->stopping && !self->is_over && !self->session.connected &&
            !self->session.auth_failed && !self->awaits_credential && !self->has_new_hosts &&
-           !self->has_new_credentials && introduces == !self->is_introduced) {
+           !self->has_new_credentials && !self->session.is_not_there &&
+           introduces == !self->is_introduced) {
         in_time = wait_and_look(self, deadline_ms);
     }
     if (!in_time && is_new) {
@@ -392,6 +398,20 @@ static bool can_take_new_credentials(zkl_client_session *self) {
     return are_known;
 }
 
+/* The session goes on with another one, to whichever server. */
+static void change_handle(zkl_client_session *self) {
+    self->awaits_credential = false;
+    self->is_introduced = true;
+    pthread_mutex_unlock(&self->client->mutex);
+    int status = zkl_connection_renew(self->connection, self->addresses,
+                                      self->client->options.session_timeout_ms);
+    pthread_mutex_lock(&self->client->mutex);
+    if (status != ZKL_OK) {
+        self->has_new_credentials = true;
+        pause_connecting(self, RETRY_PAUSE_MS);
+    }
+}
+
 /* libzookeeper repeats all that it was ever given, so the session goes on with another handle. One
  * that is not established yet begins anew. */
 static void change_credentials(zkl_client_session *self) {
@@ -404,15 +424,17 @@ static void change_credentials(zkl_client_session *self) {
         zkl_telemetry_credentials_refused(zkl_session_facts_of(&self->session));
         return; /* it goes on with those that it shows */
     }
-    self->awaits_credential = false;
-    self->is_introduced = true;
-    pthread_mutex_unlock(&self->client->mutex);
-    int status = zkl_connection_renew(self->connection, self->addresses,
-                                      self->client->options.session_timeout_ms);
-    pthread_mutex_lock(&self->client->mutex);
-    if (status != ZKL_OK) {
-        self->has_new_credentials = true;
-        pause_connecting(self, RETRY_PAUSE_MS);
+    change_handle(self);
+}
+
+/* Where servers say so, and take it up all the same, they are not asked without a pause. */
+static void look_for_session(zkl_client_session *self) {
+    while (self->session.is_not_there && !self->client->stopping &&
+           zkl_condition_wait(&self->changed, &self->client->mutex, self->not_sought_before_ms)) {
+    }
+    if (self->session.is_not_there && !self->client->stopping) {
+        self->not_sought_before_ms = zkl_deadline(RETRY_PAUSE_MS);
+        change_handle(self);
     }
 }
 
@@ -434,6 +456,8 @@ static void *keep_connected(void *arg) {
             open_next_session(self);
         } else if (self->has_new_credentials) {
             change_credentials(self);
+        } else if (self->session.is_not_there) {
+            look_for_session(self);
         } else if (self->awaits_credential) {
             introduce(self);
         } else if (self->has_new_hosts) {
@@ -506,6 +530,7 @@ static zkl_client_session *make_session(zkl_client *client) {
         .sender = { .protection = protection_of(client) },
         .container_parents = client->options.container_parents != 0,
         .abandon = on_abandon,
+        .is_denied = on_denied,
         .arg = self,
     };
     zkl_session_begin(&self->session, client->options.lease_tick_ms);

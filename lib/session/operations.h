@@ -55,6 +55,7 @@ typedef struct zkl_reply {
     zkl_outcome outcome;
     int status;       /* REFUSED: which zkl_status tells why; SESSION_OVER, as the servers want
                          another authentication: ZKL_AUTH_FAILED */
+    bool moved;       /* UNKNOWN: the server says that the session is at another one */
     const char *path; /* create: the full path that was made */
     int64_t zxid;     /* create, exists, get: the node's czxid */
     int64_t ephemeral_owner; /* exists, get: the session that owns the node; 0: none */

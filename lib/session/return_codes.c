@@ -50,7 +50,7 @@ zkl_outcome zkl_outcome_of_code(int rc) {
 /* That a node exists, or has another version, is the status of transactions alone. */
 zkl_reply zkl_reply_of_code(int rc) {
     meaning found = meaning_of(rc);
-    zkl_reply reply = { .outcome = found.outcome };
+    zkl_reply reply = { .outcome = found.outcome, .moved = rc == ZSESSIONMOVED };
     if (rc == ZNODEEXISTS || rc == ZBADVERSION) {
         reply.status = ZKL_SERVER_REFUSED;
     } else if (found.outcome == ZKL_OUTCOME_REFUSED || found.outcome == ZKL_OUTCOME_SESSION_OVER) {

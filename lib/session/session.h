@@ -17,20 +17,22 @@
 /** Embed it. The caller fills the fields up to `arg`; what they point to outlives the session. */
 typedef struct zkl_session {
     zkl_operations *operations;
-    zkl_log *log;               /* NULL: none */
-    zkl_metrics *metrics;       /* NULL: nothing is counted */
-    zkl_recorder *recorder;     /* NULL: none */
-    zkl_timers *timers;         /* the client's */
-    const char *identity;       /* first lines of each node's data */
-    const char *label;          /* the client's, in the log */
-    const char *lock_root;      /* full path; the session's own requests are about it */
-    bool container_parents;     /* a resource's own node is made as a container */
-    void (*abandon)(void *arg); /* give this session up for another; may be NULL */
+    zkl_log *log;                 /* NULL: none */
+    zkl_metrics *metrics;         /* NULL: nothing is counted */
+    zkl_recorder *recorder;       /* NULL: none */
+    zkl_timers *timers;           /* the client's */
+    const char *identity;         /* first lines of each node's data */
+    const char *label;            /* the client's, in the log */
+    const char *lock_root;        /* full path; the session's own requests are about it */
+    bool container_parents;       /* a resource's own node is made as a container */
+    void (*abandon)(void *arg);   /* give this session up for another; may be NULL */
+    void (*is_denied)(void *arg); /* a server says that it is not there; may be NULL */
     void *arg;
     uint64_t recorded_number; /* in the record */
     bool established;         /* the servers have made this session */
     bool connected;
-    bool unsupported; /* the servers that made it are not Apache ZooKeeper */
+    bool is_not_there; /* as a server says on this connection: it is over, or at another one */
+    bool unsupported;  /* the servers that made it are not Apache ZooKeeper */
     bool auth_failed;
     bool finished;          /* no session will follow */
     bool given_up;          /* by us, until the next is asked for: the servers have not ended it */

@@ -25,13 +25,7 @@ static void feed_all(zkl_session *session, zkl_event event) {
 
 /* ---- What its parts tell and ask ------------------------------------------------------------ */
 
-static void on_answered(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write) {
-    zkl_session *session = arg;
-    zkl_liveness_check_lease(&session->liveness);
-    if (zkl_liveness_answered(&session->liveness, reply, sent_ms, was_write)) {
-        zkl_guarded_writes_review(session);
-    }
-}
+static void on_answered(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write);
 
 static void on_liveness_news(void *arg, zkl_event_kind news) {
     zkl_session *session = arg;
@@ -128,6 +122,33 @@ static void on_disconnected(zkl_session *session) {
     feed_all(session, (zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
 }
 
+/* A server may say so and leave the connection as it is: reads are answered on it then, and nothing
+ * ever succeeds (seen on 3.9.3). So that connection is over, and the handshake of the next one
+ * tells what has become of the session. */
+static void note_denial(zkl_session *session, const zkl_reply *reply) {
+    bool is_denied = reply->moved || reply->outcome == ZKL_OUTCOME_SESSION_OVER;
+    if (!is_denied || !session->established || session->is_not_there) {
+        return;
+    }
+    session->is_not_there = true;
+    if (reply->moved) {
+        zkl_telemetry_moved(zkl_session_facts_of(session));
+    }
+    on_disconnected(session);
+    if (session->is_denied != NULL) {
+        session->is_denied(session->arg);
+    }
+}
+
+static void on_answered(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write) {
+    zkl_session *session = arg;
+    zkl_liveness_check_lease(&session->liveness);
+    if (zkl_liveness_answered(&session->liveness, reply, sent_ms, was_write)) {
+        zkl_guarded_writes_review(session);
+    }
+    note_denial(session, reply);
+}
+
 static void warn_of_short_timeout(const zkl_session *session) {
     int32_t tick_ms = session->liveness.lease.tick_ms;
     if (session->timeout_ms / ZKL_LEASE_TICKS_MIN < tick_ms) {
@@ -211,6 +232,7 @@ static void note_left_behind(zkl_session *session) {
 }
 
 void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
+    session->is_not_there = false;
     zkl_recorder_add_news(session->recorder, session->recorded_number, zkl_session_now_ms(session),
                           news);
     switch (news->state) {

@@ -85,6 +85,8 @@ typedef struct zkl_histogram {
       "Sessions that the servers have made.")                                                      \
     X(sessions_expired, zklock_sessions_expired_total, counter,                                    \
       "Sessions that have expired, or were given up.")                                             \
+    X(sessions_moved, zklock_sessions_moved_total, counter,                                        \
+      "Answers that a session is used at another server.")                                         \
     X(disconnections, zklock_disconnections_total, counter,                                        \
       "Connections that were lost while their session lived.")                                     \
     X(reconnects, zklock_reconnects_total, counter, "Connections that a session found again.")     \

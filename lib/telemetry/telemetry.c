@@ -110,6 +110,13 @@ void zkl_telemetry_expired(zkl_session_facts session) {
     ZKL_COUNT(session.metrics, sessions_expired);
 }
 
+void zkl_telemetry_moved(zkl_session_facts session) {
+    log_session(session, ZKL_LOG_WARN, ZKL_LOG_SESSION_MOVED, ZKL_SUSPECT,
+                "the session is used at another server, and not by this client: somebody knows "
+                "its id, or a server that was slow has taken an old connection for a new one");
+    ZKL_COUNT(session.metrics, sessions_moved);
+}
+
 void zkl_telemetry_auth_failed(zkl_session_facts session) {
     log_session(session, ZKL_LOG_ERROR, ZKL_LOG_AUTH_FAILED, ZKL_AUTH_FAILED, "");
 }

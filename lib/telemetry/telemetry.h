@@ -52,6 +52,8 @@ typedef struct zkl_session_facts {
 void zkl_telemetry_connected(zkl_session_facts session, bool is_new);
 void zkl_telemetry_disconnected(zkl_session_facts session);
 void zkl_telemetry_expired(zkl_session_facts session);
+/** A server says that it has moved. */
+void zkl_telemetry_moved(zkl_session_facts session);
 void zkl_telemetry_auth_failed(zkl_session_facts session);
 /** Those of zkl_client_set_credentials are not shown. */
 void zkl_telemetry_credentials_refused(zkl_session_facts session);

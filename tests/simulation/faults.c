@@ -90,6 +90,20 @@ static void expire_session(const fault *self) {
     }
 }
 
+/* It ends, or somebody else takes it to another server; often its connection stays all the same. */
+static void leave_session(const fault *self) {
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    int64_t session_id = session_of(self);
+    if (self->plan->choice / 2 % 4 != 0) {
+        (void)zkl_ensemble_keep_connection(ensemble, session_id);
+    }
+    if (self->plan->choice % 2 == 0) {
+        expire_session(self);
+    } else {
+        (void)zkl_ensemble_move(ensemble, session_id);
+    }
+}
+
 /* One of the resource's children, ours or another's; often who is next in line, as it matters most
  * there. */
 static size_t which_child(const fault *self, size_t count) {
@@ -399,6 +413,9 @@ static void begin(void *arg) {
         break;
     case PLAN_REPLACE_CONNECTION:
         replace_connection(self);
+        break;
+    case PLAN_LEAVE_SESSION:
+        leave_session(self);
         break;
     default:
         begin_on_machine(self);

@@ -16,6 +16,7 @@ enum {
     MACHINE_FAULTS_MAX = 4,
     LAST_MACHINE_FAULT = PLAN_FAIL_OPENS,
     MOVES_MAX = 4,
+    STRANGERS_MAX = 4,
     LOCK_SETS_MAX = 4,
     STRIPED_LOCKS_MAX = PLAN_SETS_MAX - LOCK_SETS_MAX,
     KEYS = 5,
@@ -375,8 +376,13 @@ static void draw_machine_faults(run_plan *plan) {
 
 static void draw_moves(run_plan *plan) {
     size_t count = one_in(4) ? (size_t)between(1, MOVES_MAX) : 0;
-    draw_faults_of(plan, LAST_MACHINE_FAULT + 1, (int32_t)PLAN_FAULT_KINDS - 1, count);
+    draw_faults_of(plan, LAST_MACHINE_FAULT + 1, PLAN_MOVE_SOME, count);
     plan->renames = one_in(8);
+}
+
+static void draw_strangers(run_plan *plan) {
+    size_t count = one_in(4) ? (size_t)between(1, STRANGERS_MAX) : 0;
+    draw_faults_of(plan, PLAN_MOVE_SOME + 1, (int32_t)PLAN_FAULT_KINDS - 1, count);
 }
 
 /* So that a few requests need another session. */
@@ -496,6 +502,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     draw_moves(plan);
     plan->rotates = !plan->refuses_digests && one_in(8);
     draw_lending(plan);
+    draw_strangers(plan);
     find_end_of_faults(plan);
     zkl_world_end();
 }

@@ -18,7 +18,7 @@ enum {
     PLAN_RESOURCES_MAX = 2,
     PLAN_CONTENDERS_MAX = 10,
     PLAN_TURNS_MAX = 4,
-    PLAN_FAULTS_MAX = 32,
+    PLAN_FAULTS_MAX = 40,
     PLAN_SETS_MAX = 8,
     PLAN_SET_RESOURCES = 3, /* one of them is used by nobody else; and stripes of a striped lock */
     PLAN_QUEUE_PATH_SIZE = 64,
@@ -150,7 +150,8 @@ typedef struct plan_observer {
     X(PLAN_MOVE_SERVERS, "move-servers")                                                           \
     X(PLAN_FAIL_OPENS, "fail-opens")                                                               \
     X(PLAN_OPEN_HOLES, "open-holes")                                                               \
-    X(PLAN_MOVE_SOME, "move-some")
+    X(PLAN_MOVE_SOME, "move-some")                                                                 \
+    X(PLAN_LEAVE_SESSION, "leave-session")
 
 typedef enum plan_fault_kind {
 #define PLAN_FAULT_ENUM(name, text) name,

@@ -14,9 +14,12 @@
 enum {
     PATIENCE_MS = 20000,
     AT_MOST_S = 30,        /* for a test, which takes two seconds */
+    PAUSE_MS = 1000,       /* session_threads.c: RETRY_PAUSE_MS */
     QUIET_US = 300 * 1000, /* libzookeeper comes back 15 times a second */
     CONNECTION_LOSS = -4,
     NO_NODE = -101,
+    SESSION_EXPIRED = -112,
+    SESSION_MOVED = -118,
     SESSION_CLOSED_REQUIRES_SASL_AUTH = -124,
     QUOTA_EXCEEDED = -125,
 };
@@ -106,6 +109,24 @@ TEST(session_that_wants_authentication_is_refused_for_good) {
     EXPECT_INT(acquire_several(client), ZKL_AUTH_FAILED);
     (void)zkl_client_close(client, 1000);
     end();
+}
+
+/* It keeps the connection, and takes the session up again all the same. */
+static int connections_after(int error) {
+    begin();
+    zkl_client *client = open_client();
+    server.error_of_creates = error;
+    EXPECT_INT(acquire(client, PAUSE_MS + PAUSE_MS / 2), ZKL_DISCONNECTED);
+    int connections = server.connections;
+    server.error_of_creates = NO_NODE;
+    (void)zkl_client_close(client, 1000);
+    end();
+    return connections;
+}
+
+TEST(session_that_a_server_denies_is_looked_for_at_once_and_then_with_a_pause) {
+    EXPECT_INT(connections_after(SESSION_EXPIRED), 3);
+    EXPECT_INT(connections_after(SESSION_MOVED), 3);
 }
 
 /* ---- Servers that are not Apache ZooKeeper -------------------------------------------------- */
