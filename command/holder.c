@@ -547,6 +547,13 @@ static int acquire_and_hold(holder *self) {
     return EXIT_DONE;
 }
 
+/* Those of a wait that was cancelled, too. */
+static bool has_nodes(const holder *self) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    (void)zkl_client_info(self->client, &information);
+    return information.connected && information.pending_deletions > 0;
+}
+
 /* The slot first: whoever gets our permit is to find it free. */
 static void release(holder *self) {
     if (self->slot_lock != NULL) {
@@ -554,6 +561,9 @@ static void release(holder *self) {
     }
     if (self->lock != NULL) {
         (void)zkl_lock_release(self->lock, time_for_answer(self));
+    }
+    while (self->client != NULL && time_for_answer(self) > 1 && has_nodes(self)) {
+        wait_step(self, STEP_MS / 10);
     }
 }
 

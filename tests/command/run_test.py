@@ -266,8 +266,10 @@ class Passes(CommandTest):
         self.end(waiter, 0)
 
     def test_nothing_is_left_if_all_of_its_processes_are_asked_to_end(self):
-        """As systemd does, and killall. The process of the session passes it on: that is no second request."""
-        self.start_holder()
+        """As systemd does, and killall. The process of the session passes it on: that is no second request. The lock's
+        holder has a long session, as it must not lose the lock meanwhile, however slow the machine is."""
+        self.start("run", self.resource, "sleep", "60")
+        self.wait_for_queue(1)
         for i in range(12):
             pause = i * 0.0002
             waiter = self.start("run", self.resource, "true")
