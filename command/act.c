@@ -7,6 +7,7 @@
 #include "ask.h"
 #include "duration.h"
 #include "exit_status.h"
+#include "printable.h"
 #include "queue_text.h"
 #include "say.h"
 
@@ -44,7 +45,7 @@ static int revoke(zkl_client *client, void *arg) {
     const act *self = arg;
     int status = zkl_node_revoke(client, self->resource, self->node, ASK_TIMEOUT_MS);
     if (status == ZKL_OK) {
-        printf("%s is asked to give up %s\n", self->node, self->resource);
+        printf("%s is asked to give up %s\n", printable(self->node), printable(self->resource));
     }
     return status;
 }
@@ -65,7 +66,8 @@ static void print_whose(const act *self, const zkl_contender *found) {
             "Breaking it does not stop its process: another may be granted the lock while that "
             "works "
             "on.\n",
-            self->node, self->resource, who, age, found->holds ? "holds the lock" : "waits");
+            printable(self->node), printable(self->resource), who, age,
+            found->holds ? "holds the lock" : "waits");
 }
 
 /* Whose it is, before anybody says yes; and after that whether it is as it was. */
@@ -113,7 +115,7 @@ static int break_node(zkl_client *client, void *arg) {
     }
     status = zkl_node_break(client, self->resource, self->node, ASK_TIMEOUT_MS);
     if (status == ZKL_OK) {
-        printf("%s is gone from %s\n", self->node, self->resource);
+        printf("%s is gone from %s\n", printable(self->node), printable(self->resource));
     }
     return status;
 }

@@ -140,6 +140,7 @@ int subcommand_main(const subcommand *of, int argc, char **argv) {
     parser reading = { .letters = "" };
     settings all = { .file = NULL };
     bool ends = false;
+    char separator[] = "--";
     say_subcommand(of->name);
     prepare(&reading, of);
     opterr = 0;
@@ -149,6 +150,10 @@ int subcommand_main(const subcommand *of, int argc, char **argv) {
         char *first = argv[optind++];
         status = read_options(of, &reading, &all, argc, argv, &ends);
         argv[--optind] = first;
+    } else if (!ends && of->options_follow_first && optind + 1 < argc &&
+               strcmp(argv[optind + 1], "--") == 0) { /* -- RESOURCE -- COMMAND */
+        argv[optind + 1] = argv[optind];
+        argv[optind++] = separator;
     }
     if (ends) {
         return status;

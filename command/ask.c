@@ -1,7 +1,21 @@
 #include "ask.h"
 
+#include <string.h>
+#include <zklock/administration.h>
+
 #include "exit_status.h"
 #include "say.h"
+
+void ask_about_root(const settings *all, zkl_client *client) {
+    const char *root = all->values[SETTING_LOCK_ROOT];
+    const char *chroot = strchr(all->values[SETTING_HOSTS], '/');
+    zkl_node *node = NULL;
+    if (zkl_node_read(client, root, ASK_TIMEOUT_MS, &node) == ZKL_NO_NODE) {
+        say("%s%s: does not exist: nothing was ever locked there. Are chroot and lock-root right?",
+            chroot != NULL ? chroot : "", root);
+    }
+    zkl_node_free(node);
+}
 
 int ask(const settings *all, const char *about, int (*question)(zkl_client *client, void *arg),
         void *arg) {

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "duration.h"
 #include "exit_status.h"
 #include "mark.h"
@@ -195,6 +196,9 @@ static int connect_client(holder *self) {
         return exit_status_of(status);
     }
     tell(self, MESSAGE_CONNECTED, ZKL_OK);
+    if (!self->job->quiet && self->job->resources[0][0] != '/') {
+        ask_about_root(self->job->settings, self->client);
+    }
     return choose_grace(self);
 }
 
@@ -214,6 +218,16 @@ static bool reads_queue(const holder *self, const char *resource, char text[QUEU
     return position[0] != '\0';
 }
 
+/* Which of a set it is about is not known. */
+static void write_subject(const holder *self, char text[QUEUE_TEXT_SIZE]) {
+    size_t count = self->job->resource_count;
+    size_t used = (size_t)snprintf(text, QUEUE_TEXT_SIZE, "%s", count > 1 ? "one of " : "");
+    for (size_t i = 0; i < count && used < QUEUE_TEXT_SIZE - 1; i++) {
+        used += (size_t)snprintf(text + used, QUEUE_TEXT_SIZE - used, "%s%.128s", i > 0 ? ", " : "",
+                                 self->job->resources[i]);
+    }
+}
+
 /* What it waits for. A connection that is gone is told apart from a queue. */
 static void describe_wait(holder *self, char text[QUEUE_TEXT_SIZE]) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
@@ -228,7 +242,9 @@ static void describe_wait(holder *self, char text[QUEUE_TEXT_SIZE]) {
             return;
         }
     }
-    snprintf(text, QUEUE_TEXT_SIZE, "%.128s: waiting", self->job->resources[0]);
+    char subject[QUEUE_TEXT_SIZE];
+    write_subject(self, subject);
+    snprintf(text, QUEUE_TEXT_SIZE, "%.900s: waiting", subject);
 }
 
 /* On a terminal somebody is there to see; elsewhere it would be mail from cron. And a look at a
@@ -480,7 +496,9 @@ static int not_acquired(holder *self, int status) {
         describe_wait(self, self->reported);
         say("not acquired: %s", self->reported);
     } else if (!self->job->quiet || !by_others) {
-        say_status_and(self->job->resources[0], status, self->reported);
+        char subject[QUEUE_TEXT_SIZE];
+        write_subject(self, subject);
+        say_status_and(subject, status, self->reported);
     }
     return by_others ? self->job->conflict_status : exit_status_of(status);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zklock/zklock.h>
 
 json_t *json_of_text(const char *text) {
@@ -28,12 +29,16 @@ json_t *json_of_text(const char *text) {
 
 json_t *json_of_session(int64_t session_id) {
     char text[24];
+    if (session_id == 0) {
+        return json_null();
+    }
     snprintf(text, sizeof(text), "0x%" PRIx64, (uint64_t)session_id);
     return json_string(text);
 }
 
 int json_print(json_t *value) {
-    int failed = json_dumpf(value, stdout, JSON_INDENT(2));
+    size_t for_people = isatty(STDOUT_FILENO) != 0 ? JSON_ENSURE_ASCII : 0; /* printable.h */
+    int failed = json_dumpf(value, stdout, JSON_INDENT(2) | for_people);
     json_decref(value);
     putchar('\n');
     return failed == 0 ? ZKL_OK : ZKL_NO_MEMORY;

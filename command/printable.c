@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum { ARGUMENTS_MAX = 4, TEXT_SIZE = 2048 };
+
 static bool continues(const char *at, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (((unsigned char)at[i] & 0xc0U) != 0x80) {
@@ -10,6 +12,19 @@ static bool continues(const char *at, size_t count) {
         }
     }
     return true;
+}
+
+/* Breaks a line, or turns the order of what follows around. */
+static bool moves_text(const char *at) {
+    static const char *const moving[] = { "\u061c", "\u200e", "\u200f", "\u2028", "\u2029",
+                                          "\u202a", "\u202b", "\u202c", "\u202d", "\u202e",
+                                          "\u2066", "\u2067", "\u2068", "\u2069" };
+    size_t i = 0;
+    while (i < sizeof(moving) / sizeof(moving[0]) &&
+           strncmp(at, moving[i], strlen(moving[i])) != 0) {
+        i++;
+    }
+    return i < sizeof(moving) / sizeof(moving[0]);
 }
 
 /* How many bytes of a character in UTF-8 begin here; 0: none does, or a control character. */
@@ -37,14 +52,22 @@ void printable_copy(char *to, size_t size, const char *text) {
     size_t used = 0;
     while (*text != '\0') {
         size_t length = length_of_character(text);
-        const char *from = length > 0 ? text : "?";
-        size_t needed = length > 0 ? length : 1;
+        bool is_shown = length > 0 && !moves_text(text);
+        size_t needed = is_shown ? length : 1;
         if (used + needed >= size) {
             break;
         }
-        memcpy(to + used, from, needed);
+        memcpy(to + used, is_shown ? text : "?", needed);
         used += needed;
-        text += needed;
+        text += length > 0 ? length : 1;
     }
     to[used] = '\0';
+}
+
+const char *printable(const char *text) {
+    static char shown[ARGUMENTS_MAX][TEXT_SIZE];
+    static size_t next;
+    char *to = shown[next++ % ARGUMENTS_MAX];
+    printable_copy(to, TEXT_SIZE, text);
+    return to;
 }

@@ -7,6 +7,8 @@
 #include <zklock/zklock.h>
 
 #include "exit_status.h"
+#include "field_names.h"
+#include "printable.h"
 
 enum { LINE_SIZE = 4096 };
 
@@ -19,13 +21,12 @@ void say_subcommand(const char *name) {
 /* One write: two processes of this command, and its child, write to the same terminal. */
 static void write_line(const char *end, const char *format, va_list arguments) {
     char line[LINE_SIZE];
+    char text[LINE_SIZE];
     int used = snprintf(line, sizeof(line), "zklock%s%s: ", subcommand != NULL ? " " : "",
                         subcommand != NULL ? subcommand : "");
-    size_t room = sizeof(line) - (size_t)used - strlen(end) - 1;
-    int more = vsnprintf(line + used, room, format, arguments);
-    if (more > 0) {
-        used += more < (int)room ? more : (int)room - 1;
-    }
+    vsnprintf(text, sizeof(text), format, arguments);
+    printable_copy(line + used, sizeof(line) - (size_t)used - strlen(end) - 1, text);
+    used = (int)strlen(line);
     used += snprintf(line + used, sizeof(line) - (size_t)used, "%s\n", end);
     ssize_t ignored = write(STDERR_FILENO, line, (size_t)used);
     (void)ignored; /* nobody could be told */
@@ -42,7 +43,9 @@ void say_status(const char *what, int status) {
     say_status_and(what, status, zkl_error_message());
 }
 
-void say_status_and(const char *what, int status, const char *details) {
+void say_status_and(const char *what, int status, const char *message) {
+    char details[LINE_SIZE];
+    field_names_translate(details, sizeof(details), message);
     if (status == ZKL_INVALID_ARGUMENT && details[0] != '\0') {
         say("%s", details); /* names the argument itself, and its rule */
         return;

@@ -11,6 +11,7 @@
 #include "ask.h"
 #include "exit_status.h"
 #include "json_text.h"
+#include "printable.h"
 #include "queue_text.h"
 #include "say.h"
 
@@ -233,13 +234,13 @@ static void print_plan(const secure *self) {
     const json_t *one = NULL;
     json_array_foreach(self->nodes, i, one) {
         if (is_to_do(text_of(one, "action"))) {
-            printf("%-6s %s  %s\n", text_of(one, "action"), text_of(one, "path"),
-                   text_of(one, "acl"));
+            printf("%-6s %s  %s\n", text_of(one, "action"), printable(text_of(one, "path")),
+                   printable(text_of(one, "acl")));
         }
     }
     json_array_foreach(self->contenders, i, one) {
-        printf("open   %s/%s of %s\n", text_of(one, "resource"), text_of(one, "node"),
-               text_of(one, "who"));
+        printf("open   %s/%s of %s\n", printable(text_of(one, "resource")),
+               printable(text_of(one, "node")), text_of(one, "who"));
     }
     if (json_array_size(self->contenders) > 0) {
         puts("Programs whose nodes are open have no node_acl yet, and may fail when it is closed.");
@@ -321,7 +322,7 @@ static int close_node(secure *self, zkl_client *client, const char *path) {
     } else if (status == ZKL_OK) {
         self->done++;
         if (!self->json) {
-            printf("closed %s\n", path);
+            printf("closed %s\n", printable(path));
         }
     } else if (status == ZKL_NO_NODE) { /* a parent that nobody needs any more */
         status = ZKL_OK;

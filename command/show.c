@@ -16,6 +16,7 @@
 #include "say.h"
 
 typedef struct show {
+    const settings *settings;
     bool json;
     bool names; /* and nothing else */
     const char *resource;
@@ -25,6 +26,8 @@ enum { OPTION_JSON, OPTION_NAMES };
 
 /* clang-format off */
 #define JSON_OPTION { OPTION_JSON, '\0', "json", NULL, "for programs" }
+static show arguments;
+
 static const option_description json_options[] = { JSON_OPTION, { 0, '\0', NULL, NULL, NULL } };
 static const option_description show_options[] = {
     JSON_OPTION,
@@ -88,10 +91,13 @@ static int list_resources(zkl_client *client, void *arg) {
         if (self->names) {
             print_name(one->name);
         } else if (one->status != ZKL_OK) {
-            printf("     ?  %s\n", one->name);
+            printf("     ?  %s\n", printable(one->name));
         } else {
-            printf("%6zu  %s\n", one->contenders, one->name);
+            printf("%6zu  %s\n", one->contenders, printable(one->name));
         }
+    }
+    if (status == ZKL_OK && list->count == 0) {
+        ask_about_root(self->settings, client);
     }
     zkl_resources_free(list);
     return status != ZKL_OK ? status : printed;
@@ -102,6 +108,7 @@ static int run_ls(const subcommand *of, const settings *all, int argc, char **ar
     if (argc != 0) {
         return say_usage("it takes no arguments");
     }
+    arguments.settings = all;
     return ask(all, all->values[SETTING_LOCK_ROOT], list_resources, of->self);
 }
 
@@ -139,6 +146,14 @@ static json_t *queue_value(const char *resource, const zkl_queue *queue) {
     return value;
 }
 
+static void print_session(int64_t session_id) {
+    if (session_id != 0) {
+        printf("session 0x%" PRIx64, (uint64_t)session_id);
+    } else {
+        printf("no session: it stays until somebody deletes it");
+    }
+}
+
 static void print_contender(const zkl_contender *one) {
     char who[QUEUE_TEXT_SIZE];
     char age[DURATION_TEXT_SIZE];
@@ -149,10 +164,11 @@ static void print_contender(const zkl_contender *one) {
     printf("  %-9s  %-8s  %s\n", one->permits > 0 ? "permit" : zkl_queue_kind_name((int)one->kind),
            age, who);
     if (one->status == ZKL_OK) {
-        printf("          token %" PRId64 ", session 0x%" PRIx64 "%s\n", one->token,
-               (uint64_t)one->session_id, one->revoke_requested ? ", asked to give it up" : "");
+        printf("          token %" PRId64 ", ", one->token);
+        print_session(one->session_id);
+        puts(one->revoke_requested ? ", asked to give it up" : "");
     }
-    printf("          %s\n", one->node);
+    printf("          %s\n", printable(one->node));
 }
 
 static void print_queue(const char *resource, const zkl_queue *queue) {
@@ -161,10 +177,10 @@ static void print_queue(const char *resource, const zkl_queue *queue) {
         holders += queue->contenders[i]->holds ? 1 : 0;
     }
     if (queue->count == 0) {
-        printf("%s: free\n", resource);
+        printf("%s: free\n", printable(resource));
         return;
     }
-    printf("%s: %zu %s, %zu %s\n", resource, holders, holders == 1 ? "holds" : "hold",
+    printf("%s: %zu %s, %zu %s\n", printable(resource), holders, holders == 1 ? "holds" : "hold",
            queue->count - holders, queue->count - holders == 1 ? "waits" : "wait");
     for (size_t i = 0; i < queue->count; i++) {
         print_contender(queue->contenders[i]);
@@ -185,6 +201,9 @@ static int show_status(zkl_client *client, void *arg) {
     } else if (queue != NULL) {
         print_queue(self->resource, queue);
     }
+    if (status == ZKL_OK && queue->count == 0 && self->resource[0] != '/') {
+        ask_about_root(self->settings, client);
+    }
     zkl_queue_free(queue);
     return status != ZKL_OK ? status : printed;
 }
@@ -194,6 +213,7 @@ static int run_status(const subcommand *of, const settings *all, int argc, char 
     if (argc != 1) {
         return say_usage("one RESOURCE must be given");
     }
+    self->settings = all;
     self->resource = argv[0];
     return ask(all, self->resource, show_status, self);
 }
@@ -238,13 +258,11 @@ static void print_deadlock(size_t number, const zkl_deadlock *circle) {
     printf("deadlock %zu:\n", number);
     for (size_t i = 0; i < circle->length; i++) {
         const zkl_deadlock_wait *wait = circle->waits[i];
-        char raw[QUEUE_TEXT_SIZE];
         char who[QUEUE_TEXT_SIZE];
-        snprintf(raw, sizeof(raw), "%s pid %s (%s, owner %s)", wait->identity.host,
+        snprintf(who, sizeof(who), "%s pid %s (%s, owner %s)", wait->identity.host,
                  wait->identity.process_id, wait->identity.label, wait->identity.owner);
-        printable_copy(who, sizeof(who), raw);
-        printf("  %s waits for %s\n      its node %s\n      behind   %s\n", who, wait->resource,
-               wait->node, wait->behind);
+        printf("  %s waits for %s\n      its node %s\n      behind   %s\n", printable(who),
+               printable(wait->resource), printable(wait->node), printable(wait->behind));
     }
 }
 
@@ -254,7 +272,7 @@ static void print_deadlocks(const zkl_deadlocks *found) {
     }
     puts(found->count == 0 ? "no deadlocks" : found->are_more ? "and there may be more" : "");
     for (size_t i = 0; i < found->skipped_count; i++) {
-        printf("not looked at: %s\n", found->skipped[i]);
+        printf("not looked at: %s\n", printable(found->skipped[i]));
     }
 }
 
@@ -268,6 +286,9 @@ static int show_deadlocks(zkl_client *client, void *arg) {
     } else if (found != NULL) {
         print_deadlocks(found);
     }
+    if (status == ZKL_OK && found->count == 0) {
+        ask_about_root(self->settings, client);
+    }
     zkl_deadlocks_free(found);
     return status != ZKL_OK ? status : printed;
 }
@@ -277,12 +298,11 @@ static int run_deadlocks(const subcommand *of, const settings *all, int argc, ch
     if (argc != 0) {
         return say_usage("it takes no arguments");
     }
+    arguments.settings = all;
     return ask(all, all->values[SETTING_LOCK_ROOT], show_deadlocks, of->self);
 }
 
 /* ---- All three ------------------------------------------------------------------------------- */
-
-static show arguments;
 
 const subcommand ls_subcommand = { .name = "ls",
                                    .usage = "",

@@ -15,20 +15,22 @@
 #include "ask.h"
 #include "duration.h"
 #include "exit_status.h"
+#include "printable.h"
 #include "queue_text.h"
 #include "say.h"
 
 enum {
     INTERVAL_MIN_MS = 200,
     ROWS_OFF_TERMINAL = 20,
-    ROWS_ABOVE = 2,     /* the header */
-    DESCRIBED_MAX = 40, /* a description reads each contender of a queue */
-    CONTENDERS_MAX = 200,
+    ROWS_ABOVE = 2, /* the header */
+    DESCRIBED_MAX = 40,
+    READ_MAX = 4000, /* in one look: a description reads each contender of a queue */
     COLUMNS_OFF_TERMINAL = 80,
     LINE_SIZE = 2048
 };
 
 typedef struct top {
+    const settings *settings;
     int64_t interval_ms;
     bool on_terminal;
     int rows;
@@ -156,19 +158,27 @@ static void print_line(const top *self, const char *line) {
            self->on_terminal ? "\x1b[K" : "");
 }
 
-static void describe(zkl_client *client, const zkl_resource *one, char text[LINE_SIZE]) {
+/* As long as not too much has been read in this look. */
+static void describe(zkl_client *client, const zkl_resource *one, size_t *read,
+                     char text[LINE_SIZE]) {
     zkl_queue *queue = NULL;
     char who[QUEUE_TEXT_SIZE] = "";
     char age[DURATION_TEXT_SIZE] = "";
-    if (one->contenders <= CONTENDERS_MAX) {
+    bool is_long = *read + one->contenders > READ_MAX;
+    if (!is_long) {
         (void)zkl_queue_describe(client, one->name, ASK_TIMEOUT_MS, &queue);
     }
     if (queue != NULL && queue->count > 0) {
+        *read += queue->count;
         queue_text_who(who, queue->contenders[0]);
         queue_text_age(age, queue->contenders[0]);
     }
-    snprintf(text, LINE_SIZE, "%6zu  %-8s  %.600s  %s%.900s", one->contenders, age, one->name,
-             who[0] != '\0' ? "held by " : "", who);
+    snprintf(text, LINE_SIZE, "%6zu  %-8s  %.600s  %s%.900s", one->contenders, age,
+             printable(one->name),
+             is_long          ? "too long to look at so often: zklock status"
+             : who[0] != '\0' ? "held by "
+                              : "",
+             who);
     zkl_queue_free(queue);
 }
 
@@ -208,9 +218,10 @@ static int print_busiest(top *self, zkl_client *client, const zkl_resource_list 
     }
     qsort(sorted, busy, sizeof(const zkl_resource *), compare);
     print_header(self, list, busy);
+    size_t read = 0;
     for (size_t i = 0; i < busy && (int)i < self->rows - ROWS_ABOVE - 1 && i < DESCRIBED_MAX; i++) {
         char line[LINE_SIZE];
-        describe(client, sorted[i], line);
+        describe(client, sorted[i], &read, line);
         print_line(self, line);
     }
     if (self->on_terminal) {
@@ -251,6 +262,7 @@ static int watch(top *self, zkl_client *client) {
 static int show(zkl_client *client, void *arg) {
     top *self = arg;
     measure(self);
+    ask_about_root(self->settings, client);
     return self->on_terminal ? watch(self, client) : look(self, client);
 }
 
@@ -260,6 +272,7 @@ static int run(const subcommand *of, const settings *all, int argc, char **argv)
     if (argc != 0) {
         return say_usage("it takes no arguments");
     }
+    self->settings = all;
     self->on_terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
     int status = ask(all, all->values[SETTING_LOCK_ROOT], show, self);
     return self->quit_by != 0 ? EXIT_BY_SIGNAL + self->quit_by : status;

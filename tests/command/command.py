@@ -41,21 +41,37 @@ def children_of(pid):
         return [int(child) for child in file.read().split()]
 
 
-def set_data(path, data):
-    """What any client of the servers can do; in their own protocol, so that no library is needed."""
-    def text(value):
-        return struct.pack(">i", len(value)) + value
+def pack(value):
+    return struct.pack(">i", len(value)) + value
 
+
+def ask_servers(requests):
+    """What any client can do, as (type, body); in the servers' own protocol, so that no library is needed."""
     def ask(body):
-        connection.sendall(text(body))
+        connection.sendall(pack(body))
         length, = struct.unpack(">i", stream.read(4))
         return stream.read(length)
 
     host, port = HOSTS.split(",")[0].rsplit(":", 1)
     with socket.create_connection((host, int(port)), PATIENCE_S) as connection, connection.makefile("rb") as stream:
-        ask(struct.pack(">iqiq", 0, 0, 10000, 0) + text(bytes(16)))
-        answer = ask(struct.pack(">ii", 1, 5) + text(path.encode()) + text(data) + struct.pack(">i", -1))
-        assert struct.unpack(">iqi", answer[:16])[2] == 0, answer
+        ask(struct.pack(">iqiq", 0, 0, 10000, 0) + pack(bytes(16)))
+        for kind, body in requests:
+            answer = ask(struct.pack(">ii", 1, kind) + body)
+            assert struct.unpack(">iqi", answer[:16])[2] == 0, answer
+
+
+def set_data(path, data):
+    ask_servers([(5, pack(path.encode()) + pack(data) + struct.pack(">i", -1))])
+
+
+def create(paths):
+    """Nodes that no session owns, open to everybody."""
+    acl = struct.pack(">ii", 1, 31) + pack(b"world") + pack(b"anyone")
+    ask_servers((1, pack(path.encode()) + pack(b"") + acl + struct.pack(">i", 0)) for path in paths)
+
+
+def delete(paths):
+    ask_servers((2, pack(path.encode()) + struct.pack(">i", -1)) for path in paths)
 
 
 class Listener(threading.Thread):

@@ -47,6 +47,11 @@ class Ends(CommandTest):
             _, err = self.run_it(127, "run", "-q", self.resource, "--", "./" + name, errors="replace")
             self.assertIn("No such file", err)
 
+    def test_well_with_the_resource_and_the_command_behind_dashes(self):
+        resource = "-" + self.resource
+        for arguments in ("--", resource, "--", "echo", "--", "x"), ("--", resource, "echo", "--", "x"):
+            self.assertEqual(self.run_it(0, "run", *arguments)[0], "-- x\n")
+
     def test_like_a_shell_if_there_is_no_such_command(self):
         _, err = self.run_it(127, "run", self.resource, "--", "no-such-command")
         self.assertIn("no-such-command: No such file", err)
@@ -174,7 +179,8 @@ class Excludes(CommandTest):
         other = self.resource + "-other"
         self.start_holder("--also", other)
         self.run_it(1, "run", "-n", other, "true")
-        self.run_it(1, "run", "-n", self.resource + "-third", "--also", other, "true")
+        _, err = self.run_it(1, "run", "-n", self.resource + "-third", "--also", other, "true")
+        self.assertIn(f"one of {self.resource}-third, {other}: the lock is held", err)
         self.run_it(0, "run", "-n", self.resource + "-third", "true")
 
     def test_nobody_waits_for_the_end_of_what_the_command_wrote(self):

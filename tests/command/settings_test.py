@@ -76,6 +76,27 @@ class Settings(CommandTest):
                 self.assertIn(message, self.ls(64)[1])
         self.assertIn("no-such-file", self.ls(64, "--config", "/no-such-file")[1])
 
+    def test_messages_name_settings_not_fields_of_the_library(self):
+        wrong = {
+            ("--lock-root", "x"): 'lock-root "x": must be',
+            ("--lock-root", "lock_root"): 'lock-root "lock_root": must be',
+            ("--node-acl", "x"): 'node-acl "x"',
+            ("--parent-acl", "x"): 'parent-acl "x"',
+            ("--tls-key-file", "/x"): "tls-key-file: means nothing without tls-ca-file",
+            ("--tls-ca-file", "/x"): "tls-certificate-file: must be given",
+            ("--tls-server-names", "x"): "tls-server-names: means",
+            ("--sasl-user", "x"): "sasl-user: means nothing without sasl-mechanism",
+            ("--sasl-service", "x"): "sasl-service: means",
+            ("--sasl-host", "x"): "sasl-host: means",
+            ("--elect", "x\x01"): '--elect "x?"',
+            ("--tick-time", "60s", "--session-timeout", "10s"): "with tick-time in ms 60000",
+        }
+        for options, message in wrong.items():
+            with self.subTest(options):
+                _, err = self.run_it(64, "run", "--hosts", self.hosts, *options, "x", "true", env=self.environment)
+                self.assertIn(message, err)
+                self.assertNotRegex(err.replace('"lock_root"', ""), r"[a-z]_[a-z]|note|NULL")
+
     def test_secrets_are_in_files_that_nobody_else_can_read(self):
         path = self.write("secrets/credentials", "digest:me:of my own\n", mode=0o644)
         self.assertIn("chmod 600", self.ls(64, "--hosts", self.hosts, "--credentials-file", path)[1])

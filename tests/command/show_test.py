@@ -13,7 +13,7 @@ import subprocess
 import termios
 import unittest
 
-from command import HOSTS, PATIENCE_S, ZKLOCK, Between, CommandTest, Listener, set_data, wait_until, with_error
+from command import HOSTS, PATIENCE_S, ZKLOCK, Between, CommandTest, Listener, create, delete, set_data, wait_until, with_error
 
 MANUAL = os.path.join(os.path.dirname(__file__), "../../command/man")
 
@@ -75,6 +75,45 @@ class Shows(CommandTest):
         self.assertIn("?]0;owned???31m? ok", out)
         self.assertNotIn("\x1b", out)
         self.assertNotIn("\x07", out)
+
+    def test_nothing_of_others_that_turns_text_around(self):
+        self.resource += "\u202e\u2028x"
+        self.start_holder("--revocable")
+        node = self.queue()[0]["node"]
+        set_data(f"/locks/{self.resource}/{node}", "a\u2066b\u2029c\u061cd\u00fc".encode())
+        shown = self.resource.replace("\u202e", "?").replace("\u2028", "?")
+        out, _ = self.run_it(0, "status", self.resource)
+        self.assertIn(f"{shown}: 1 holds", out)
+        self.assertIn("a?b?c?d\u00fc", out)
+        for arguments in ("ls",), ("top",), ("status", "--json", self.resource):
+            ours, theirs = pty.openpty()
+            subprocess.run([ZKLOCK, *arguments], stdout=theirs, stdin=subprocess.DEVNULL, check=True)
+            os.close(theirs)
+            seen = os.read(ours, 65536).decode()
+            self.assertIn("??x" if len(arguments) < 3 else "\\u202E\\u2028x", seen)
+            os.close(ours)
+        _, err = self.run_it(1, "run", "-n", self.resource, "true")
+        self.assertIn(shown, err)
+
+    def test_a_node_that_no_session_owns(self):
+        self.start_holder()
+        stray = f"/locks/{self.resource}/lock-0000000009"
+        create([stray])
+        self.addCleanup(delete, [stray])
+        self.assertIn(", no session: it stays until somebody deletes it\n          lock-0000000009\n",
+                      self.run_it(0, "status", self.resource)[0])
+        self.assertIsNone(self.queue()[1]["session"])
+
+    def test_that_there_is_no_such_root(self):
+        """As with a chroot that is typed wrong: then nothing is locked that should be."""
+        hosts = ["--hosts", f"{HOSTS}/{self.resource}"]
+        message = f"/{self.resource}/locks: does not exist"
+        for arguments in ("ls",), ("status", "x"), ("deadlocks",), ("top",):
+            self.assertIn(message, self.run_it(0, arguments[0], *hosts, *arguments[1:])[1])
+        self.assertNotIn(message, self.run_it(0, "run", "-q", *hosts, "/elsewhere/x", "true")[1])
+        self.assertIn(message, self.run_it(0, "run", *hosts, "x", "true")[1])
+        for arguments in ("ls",), ("status", "x"), ("deadlocks",), ("top",), ("run", "x", "true"):
+            self.assertEqual(self.run_it(0, arguments[0], *hosts, *arguments[1:])[1], "")
 
     def test_nothing_as_well_if_it_cannot_be_written(self):
         for arguments in ("ls",), ("ls", "--json"), ("--help",):
@@ -381,6 +420,17 @@ class Top(CommandTest):
     def test_looks_once_off_a_terminal(self):
         self.start_holder()
         self.assertRegex(self.run_it(0, "top")[0], rf"(?m)^ +1  .*  {self.resource}  held by \S+ pid \d+ \(sh\)$")
+
+    def test_who_holds_a_lock_for_which_many_wait(self):
+        self.start_holder()
+        waiting = [f"/locks/{self.resource}/lock-{i:010d}" for i in range(1, 301)]
+        create(waiting)
+        self.addCleanup(delete, waiting)
+        self.assertRegex(self.run_it(0, "top")[0], rf"(?m)^ +301  .*  {self.resource}  held by \S+ pid \d+ \(sh\)$")
+        more = [f"/locks/{self.resource}/lock-{i:010d}" for i in range(301, 4001)]
+        create(more)
+        self.addCleanup(delete, more)
+        self.assertRegex(self.run_it(0, "top")[0], rf"(?m)^ +4001  .*  {self.resource}  too long ")
 
     def test_on_a_terminal_until_q(self):
         self.start_holder()
