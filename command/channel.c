@@ -37,6 +37,17 @@ int64_t channel_now_ms(void) {
     return (int64_t)now.tv_sec * SECOND_MS + now.tv_nsec / MILLISECOND_NS;
 }
 
+int64_t channel_kill_at(const channel *self, int64_t now_ms) {
+    const shared *both = self->shared;
+    int64_t latest_ms = both->safe_until_ms - both->margin_ms;
+    int64_t by_grace_ms = now_ms + both->grace_ms;
+    return by_grace_ms < latest_ms ? by_grace_ms : latest_ms;
+}
+
+int64_t channel_last_kill_at(const channel *self) {
+    return self->shared->safe_until_ms - self->shared->margin_ms / 2;
+}
+
 void channel_signal_group(const channel *self, int number) {
     pid_t group = self->shared->group;
     if (group > 1) {

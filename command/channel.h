@@ -60,5 +60,12 @@ bool channel_receive(const channel *self, message *what, bool *closed);
 /** Milliseconds that go on while the machine sleeps, as the lease of the library does. */
 int64_t channel_now_ms(void);
 
+/** When SIGKILL is due of a command that is told to end now: after its grace, and a margin before
+ *  anybody else can be granted the lock at the latest. */
+int64_t channel_kill_at(const channel *self, int64_t now_ms);
+
+/** When the holder sends it if the front has not: between the latest of that and safe_until_ms. */
+int64_t channel_last_kill_at(const channel *self);
+
 /** Sends a signal to all processes of the child's group, if there is one. */
 void channel_signal_group(const channel *self, int number);

@@ -140,9 +140,7 @@ static void run_on_lost_command(const front *self) {
 /* The child is told, and gets its grace; but SIGKILL comes before anybody else can be granted the
  * lock, as long as that is in our hands. */
 static void end_child(front *self, const char *why) {
-    const shared *both = self->link.shared;
     int64_t now = channel_now_ms();
-    int64_t latest = both->safe_until_ms - both->margin_ms;
     self->is_lost = true;
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that what is left of the group is seen to end */
     if (self->job->on_lost == ON_LOST_IGNORE) {
@@ -150,8 +148,8 @@ static void end_child(front *self, const char *why) {
         return;
     }
     say("%s: %s", self->job->resources[0], why);
-    self->kill_at_ms = latest < now + both->grace_ms ? latest : now + both->grace_ms;
-    if (self->job->on_lost == ON_LOST_KILL || latest <= now) {
+    self->kill_at_ms = channel_kill_at(&self->link, now);
+    if (self->job->on_lost == ON_LOST_KILL || self->kill_at_ms < now) {
         self->kill_at_ms = now;
     } else if (self->job->on_lost == ON_LOST_COMMAND) {
         run_on_lost_command(self);

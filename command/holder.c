@@ -422,9 +422,8 @@ static void look(holder *self) {
 
 /* The front should have done it; it may be stopped. */
 static void end_group_in_time(const holder *self) {
-    const shared *both = self->link->shared;
     if (self->job->on_lost != ON_LOST_IGNORE &&
-        channel_now_ms() >= both->safe_until_ms - both->margin_ms / 2) {
+        channel_now_ms() >= channel_last_kill_at(self->link)) {
         channel_signal_group(self->link, SIGKILL);
     }
 }

@@ -65,11 +65,10 @@ static void note(failure *one, bool accepted, const char *why) {
 }
 
 /* "errno=111(Connection refused): ...". Once it is accepted, that it was closed or too long silent
- * says less than that it was accepted. 0 is no reason: a handshake of TLS has failed. */
+ * says less than that it was accepted. */
 static void take_error(failure *one, const char *line) {
     const char *number = strstr(line, " errno=");
-    bool is_known = number != NULL && strncmp(number, " errno=0(", strlen(" errno=0(")) != 0;
-    const char *begin = is_known ? strchr(number, '(') : NULL;
+    const char *begin = number != NULL ? strchr(number, '(') : NULL;
     if (!one->accepted && begin != NULL) {
         snprintf(one->why, sizeof(one->why), "%.*s", (int)strcspn(begin + 1, ")"), begin + 1);
     }

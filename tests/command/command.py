@@ -17,6 +17,8 @@ HOSTS = os.environ["ZKLOCK_HOSTS"]  # of the command itself; without it nothing 
 # The servers' tick is shorter than a production's, so that a session need not last for half a minute.
 QUICK = ["--tick-time", "500ms", "--session-timeout", "4s"]
 PATIENCE_S = 30
+DELETE, GET_DATA, SET_DATA, GET_ACL, CHILDREN, MULTI = 2, 4, 5, 6, 8, 14  # opcodes of ZooKeeper's protocol
+SYSTEM_ERROR, NO_AUTH, INVALID_ACL = -1, -102, -114
 
 
 def wait_until(condition, what, seconds=PATIENCE_S):
@@ -133,16 +135,22 @@ class Cable:
 class Between:
     """A server that is the first one of HOSTS, but for what `alter` does: it is given each request (its opcode, and
     all of it) and the reply, and returns the reply to be given, or None for none at all. A four-letter word is a
-    request with itself as opcode. The handshake has no opcode."""
+    request with itself as opcode. The handshake has no opcode. A request of which `is_lost` says so does not reach the
+    server, and the connection ends."""
 
-    def __init__(self, alter):
+    def __init__(self, alter, is_lost=lambda opcode, request: False):
         self.alter = alter
+        self.is_lost = is_lost
         self.address = Listener(self.connect).address
 
     @staticmethod
     def read_frame(stream):
         head = stream.read(4)
         return stream.read(struct.unpack(">i", head)[0]) if len(head) == 4 else b""
+
+    @staticmethod
+    def opcode_of(request):
+        return struct.unpack(">i", request[4:8])[0] if request else 0
 
     def connect(self, ours):
         host, port = HOSTS.split(",")[0].rsplit(":", 1)
@@ -158,6 +166,8 @@ class Between:
             try:
                 stream = ours.makefile("rb")
                 while body := self.read_frame(stream):
+                    if self.is_lost(self.opcode_of(body) if asked else None, body):
+                        break
                     asked[body[:4] if asked else None] = body  # the first one is the handshake
                     theirs.sendall(struct.pack(">i", len(body)) + body)
                 theirs.shutdown(socket.SHUT_RDWR)
@@ -171,9 +181,8 @@ class Between:
         try:
             while body := self.read_frame(stream):
                 request = asked.get(None if is_first else body[:4], b"")
-                opcode = None if is_first else struct.unpack(">i", request[4:8])[0] if request else 0
+                body = self.alter(None if is_first else self.opcode_of(request), request, body)
                 is_first = False
-                body = self.alter(opcode, request, body)
                 if body is not None:
                     ours.sendall(struct.pack(">i", len(body)) + body)
             ours.shutdown(socket.SHUT_RDWR)
@@ -214,9 +223,10 @@ class CommandTest(unittest.TestCase):
             return ""
 
     def write_secret(self, name, text):
-        with open(self.path(name), "w", encoding="ascii") as file:
+        with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(text + "\n")
         os.chmod(self.path(name), 0o600)
+        return self.path(name)
 
     def start(self, *arguments, **more):
         process = subprocess.Popen(

@@ -6,7 +6,7 @@ import signal
 import time
 import unittest
 
-from command import PATIENCE_S, QUICK, CommandTest, set_data, wait_until
+from command import MULTI, PATIENCE_S, QUICK, Between, CommandTest, set_data, wait_until
 
 JOB = "echo run >>runs"
 LONG = "100d"  # a period that does not end while a test runs, but for once in a hundred days
@@ -37,9 +37,26 @@ class Once(CommandTest):
         self.assertEqual(self.runs(), 2)
 
     def test_a_new_text_makes_it_due_and_an_old_one_too(self):
-        for text, runs in ("a", 1), ("a", 1), ("b", 2), ("a", 3), ("a b=c", 4), ("a b=c", 4):
+        for text, runs in ("a", 1), ("a", 1), ("b", 2), ("a", 3), ("a b=c", 4), ("a b=c", 4), \
+                ("1.10", 5), ("1.1", 6), ("1.10", 7):
             self.once(0, "--until-changed", text)
             self.assertEqual(self.runs(), runs, text)
+
+    def test_a_success_whose_mark_did_not_reach_the_servers_is_marked_again(self):
+        """The reply to the commit is lost, and the commit as well: the mark that is there is an older one."""
+        lost = []
+
+        def is_lost(opcode, request):
+            is_first = opcode == MULTI and b"/done" in request and not lost
+            lost.extend([1] if is_first else [])
+            return is_first
+
+        between = Between(lambda opcode, request, reply: reply, is_lost)
+        self.once(0, "--until-changed", "a")
+        self.once(0, "--until-changed", "b", "--hosts", between.address)
+        self.assertEqual(len(lost), 1)
+        self.once(0, "--until-changed", "b")
+        self.assertEqual(self.runs(), 2)
 
     def test_a_mark_of_a_clock_that_was_ahead_is_told(self):
         self.once(0, "--period", LONG)

@@ -13,6 +13,10 @@ import unittest
 from command import PATIENCE_S, QUICK, ZKLOCK, Cable, CommandTest, children_of, is_alive, wait_until
 
 
+HEEDS = "echo $$ >pid; while :; do date +%s%N >alive; done"
+DEAF = "trap '' TERM; " + HEEDS
+
+
 def is_running(argument):
     """A process other than a shell, whose command line is `sleep ARGUMENT`."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -313,9 +317,9 @@ class Passes(CommandTest):
 
 
 class EndsTheChild(CommandTest):
-    def expect_end_before_the_next(self, hurt, command="echo $$ >pid; while :; do date +%s%N >alive; done"):
+    def expect_end_before_the_next(self, hurt, *options, command=HEEDS):
         """Another one is granted the lock; the child was dead before."""
-        process, child = self.start_holder(command=command)
+        process, child = self.start_holder(*options, command=command)
         other = self.start("run", *QUICK, self.resource, "-c", "date +%s%N")
         self.wait_for_queue(2)
         hurt(process, child)
@@ -339,9 +343,11 @@ class EndsTheChild(CommandTest):
             stopped.append(self.holder_process_of(process, child))
             self.signal(stopped[0], signal.SIGSTOP)
 
-        process = self.expect_end_before_the_next(stop)
-        self.signal(stopped[0], signal.SIGCONT)
-        self.end(process, 75)
+        for command in DEAF, HEEDS:
+            process = self.expect_end_before_the_next(stop, command=command)
+            self.signal(stopped.pop(), signal.SIGCONT)
+            self.end(process, 75)
+            os.remove(self.path("pid"))
 
     def test_when_nothing_comes_from_the_servers_any_more(self):
         cable = Cable()
@@ -359,6 +365,17 @@ class EndsTheChild(CommandTest):
         cable.pull()
         cable.is_whole = True
         cable.is_pulled = False  # so that the process of the session ends
+
+    def test_when_zklock_is_stopped_and_nothing_comes_from_the_servers_any_more(self):
+        cable = Cable()
+
+        def hurt(process, _):
+            self.signal(process, signal.SIGSTOP)
+            cable.is_whole = False
+
+        process = self.expect_end_before_the_next(hurt, "--hosts", cable.address)
+        self.signal(process, signal.SIGCONT)
+        self.end(process, 75)
 
     def test_when_zklock_itself_is_killed(self):
         self.expect_end_before_the_next(lambda process, child: self.kill(process))
@@ -398,7 +415,7 @@ class EndsTheChild(CommandTest):
     def test_even_if_it_does_not_heed_SIGTERM(self):
         self.expect_end_before_the_next(
             lambda process, child: self.kill(self.holder_process_of(process, child)),
-            command="trap '' TERM; echo $$ >pid; while :; do date +%s%N >alive; done")
+            command=DEAF)
 
     def test_when_somebody_breaks_the_lock(self):
         process, child = self.start_holder(command="trap 'echo told >told; exit 0' TERM; echo $$ >pid; "
@@ -431,6 +448,14 @@ class EndsTheChild(CommandTest):
 
     def test_or_says_75_if_its_slot_was_broken_unheard(self):
         self.break_unheard(0, ["--semaphore", "2"], f"/locks/{self.resource}/stripe-0000")
+
+    def test_when_somebody_breaks_its_slot(self):
+        process, child = self.start_holder("--semaphore", "2")
+        slot = f"/locks/{self.resource}/stripe-0000"
+        self.run_it(0, "break", "--yes", slot, self.queue(slot)[0]["node"])
+        _, err = self.end(process, 75)
+        self.assertIn("the lock is lost", err)
+        self.assertFalse(is_alive(child))
 
     def test_what_a_shell_has_started_has_its_grace_too(self):
         worker = "trap 'sleep 0.1; echo cleaned >cleaned; exit' TERM; echo $$ >worker; while :; do sleep 0.02; done"
@@ -525,6 +550,17 @@ class Restarts(CommandTest):
         time.sleep(0.3)
         self.signal(process, signal.SIGTERM)
         process.communicate(timeout=10)
+        self.assertEqual(self.queue(), [])
+        self.assertEqual(self.text_of("runs"), "run\n")
+
+
+    def test_but_not_after_it_was_asked_to_end(self):
+        """As `systemctl stop` does, and the command then fails."""
+        process = self.start("run", "--restart", self.resource, "-c",
+                             "trap 'exit 3' TERM; echo run >>runs; while :; do sleep 0.05; done")
+        wait_until(lambda: self.text_of("runs") != "", "the child runs")
+        self.signal(process, signal.SIGTERM)
+        self.end(process, 3)
         self.assertEqual(self.queue(), [])
         self.assertEqual(self.text_of("runs"), "run\n")
 

@@ -98,8 +98,10 @@ class Settings(CommandTest):
                 self.assertNotRegex(err.replace('"lock_root"', ""), r"[a-z]_[a-z]|note|NULL")
 
     def test_secrets_are_in_files_that_nobody_else_can_read(self):
-        path = self.write("secrets/credentials", "digest:me:of my own\n", mode=0o644)
-        self.assertIn("chmod 600", self.ls(64, "--hosts", self.hosts, "--credentials-file", path)[1])
+        path = self.write("secrets/credentials", "digest:me:of my own\n")
+        for mode in 0o644, 0o640, 0o604, 0o620, 0o602:
+            os.chmod(path, mode)
+            self.assertIn("chmod 600", self.ls(64, "--hosts", self.hosts, "--credentials-file", path)[1])
         os.chmod(path, 0o600)
         self.ls(0, "--hosts", self.hosts, "--credentials-file", path)
         self.write("secrets/credentials", "digest of me\n")

@@ -13,7 +13,8 @@ import subprocess
 import termios
 import unittest
 
-from command import HOSTS, PATIENCE_S, ZKLOCK, Between, CommandTest, Listener, create, delete, set_data, wait_until, with_error
+from command import (CHILDREN, DELETE, GET_ACL, GET_DATA, HOSTS, INVALID_ACL, NO_AUTH, PATIENCE_S, SET_DATA, SYSTEM_ERROR,
+                     ZKLOCK, Between, CommandTest, Listener, create, delete, set_data, wait_until, with_error)
 
 MANUAL = os.path.join(os.path.dirname(__file__), "../../command/man")
 
@@ -175,8 +176,6 @@ class ShowsBesideStrangers(CommandTest):
         self.assertIn("belongs to somebody whose node may not be read", broken.stderr)
 
 
-DELETE, SET_DATA, GET_DATA, GET_ACL, CHILDREN, MULTI = 2, 5, 4, 6, 8, 14  # opcodes
-SYSTEM_ERROR, NO_AUTH, INVALID_ACL = -1, -102, -114
 WELL = ("Zookeeper version: 3.9.3-x, built on y\nLatency min/avg/max: 0/0.1/2\nOutstanding: 0\n"
         "Mode: follower\n")
 
@@ -365,15 +364,8 @@ class Doctor(CommandTest):
 
         self.assert_finds("bad", "protection", "digestAlg", self.findings_between(redact, 1))
 
-    def secret(self, text):
-        path = self.path("key")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(path, 0o600)
-        return path
-
     def test_finds_nodes_that_are_not_protected(self):
-        ours = ["--lock-root", f"/{self.resource}", "--credentials-file", self.secret("digest:\u00fc:x\n"),
+        ours = ["--lock-root", f"/{self.resource}", "--credentials-file", self.write_secret("key", "digest:\u00fc:x"),
                 "--parent-acl", "auth::cdrwa"]
         self.run_it(0, "run", *ours, "x", "true")
         self.assert_finds("warning", "protection", "not protected", self.findings(0, *ours))
@@ -381,7 +373,7 @@ class Doctor(CommandTest):
     # ---- Permissions
 
     def test_finds_a_closed_root_closed(self):
-        ours = ["--lock-root", f"/{self.resource}", "--credentials-file", self.secret("digest:ops:secret\n"),
+        ours = ["--lock-root", f"/{self.resource}", "--credentials-file", self.write_secret("key", "digest:ops:secret"),
                 "--parent-acl", "auth::cdrwa"]
         self.run_it(0, "run", *ours, "x", "true")
         self.assert_finds("ok", "permissions", "could not delete our node: .*permission", self.findings(0, *ours))
@@ -522,6 +514,14 @@ class Secures(CommandTest):
         _, err = self.run_it(1, "secure", *self.ours)
         self.assertIn("nothing was done: --yes", err)
         self.run_it(0, "run", "-n", *self.root, self.resource, "true")
+
+    def test_a_parent_in_which_everybody_may_do_anything_but_read(self):
+        for permissions, action in ("r", "none"), ("c", "close"), ("d", "close"), ("w", "close"), ("ra", "close"):
+            acl = f"auth::cdrwa,world:anyone:{permissions}"
+            self.run_it(0, "run", *self.root, "--credentials-file", self.path("key"), "--parent-acl", acl,
+                        f"open-{permissions}", "true")
+            nodes = self.plan(1 if action == "close" else 0)["nodes"]
+            self.assertEqual([node["action"] for node in nodes if node["path"].endswith(f"/open-{permissions}")], [action])
 
     def test_what_is_open_while_locks_are_in_use(self):
         self.make_open()

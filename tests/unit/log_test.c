@@ -4,9 +4,12 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/callback_queue.h"
 #include "support/unit.h"
@@ -242,6 +245,46 @@ TEST(flood_of_zookeepers_lines_leaves_half_of_the_queue_to_ours) {
         }
     }
     EXPECT_INT(ours, ZKL_LOG_QUEUE_MAX / 2 + 1);
+    close_bench(&bench);
+}
+
+/* ---- A forked child -------------------------------------------------------------------------- */
+
+/* The linker puts the second in place of the first (--wrap). */
+bool __real_zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback, size_t most);
+bool __wrap_zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback, size_t most);
+
+static atomic_int posts;
+
+bool __wrap_zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback,
+                                    size_t most) {
+    posts++;
+    return __real_zkl_callback_queue_post(queue, callback, most);
+}
+
+/* How many logs the line of a child is for; with one of its own. */
+static int count_logs_of_child(void) {
+    log_bench own = open_bench(ZKL_LOG_INFO);
+    posts = 0;
+    zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_ERROR@f@1: of the child");
+    int count = posts;
+    finish(&own);
+    return own.listener->count == 1 ? count : 0;
+}
+
+/* In the child the queue of its parent may be locked for ever, and nobody empties it. */
+TEST(zookeeper_lines_of_a_forked_child_go_to_no_log_of_its_parent) {
+    log_bench bench = open_bench(ZKL_LOG_INFO);
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(count_logs_of_child());
+    }
+    EXPECT_INT(waitpid(child, &status, 0), child);
+    EXPECT(WIFEXITED(status));
+    EXPECT_INT(WEXITSTATUS(status), 1);
+    finish(&bench);
+    EXPECT_INT(bench.listener->count, 0);
     close_bench(&bench);
 }
 

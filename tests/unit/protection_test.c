@@ -12,6 +12,7 @@
 #include "testing/ensemble.h"
 #include "testing/world.h"
 #include "zklock/administration.h"
+#include "zklock/election.h"
 
 enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, ENOUGH_MS = 5000, ACL_SIZE = 1024 };
 
@@ -152,6 +153,47 @@ TEST(nobody_but_its_session_may_set_a_protected_node) {
     zkl_lock_close(lock);
     close_client(colleague);
     close_client(holder);
+    end();
+}
+
+static void on_term(void *arg, int64_t term) {
+    (void)arg;
+    (void)term;
+}
+
+static void on_term_lost(void *arg, int64_t term, int reason) {
+    (void)reason;
+    on_term(arg, term);
+}
+
+static zkl_election *lead(zkl_client *client, zkl_resignation_asked_callback *asked) {
+    zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
+    zkl_election *election = NULL;
+    options.candidate = "one";
+    options.elected = on_term;
+    options.lost = on_term_lost;
+    options.resignation_asked = asked;
+    EXPECT_INT(zkl_election_open(client, "stock", &options, &election), ZKL_OK);
+    EXPECT_INT(zkl_election_campaign(election, ENOUGH_MS, NULL), ZKL_OK);
+    return election;
+}
+
+TEST(candidate_is_protected_unless_it_may_be_asked_to_resign) {
+    begin();
+    zkl_client *client = open_closed();
+    zkl_client *colleague = open_closed();
+    zkl_election *election = lead(client, NULL);
+    EXPECT(is_protected(only_node()));
+    expect_acl(only_node(), "digest:stock 13; digest:zklock 18; ");
+    EXPECT_INT(set_data(colleague, only_node()), ZKL_NO_PERMISSION);
+    EXPECT_INT(zkl_election_resign(election, ENOUGH_MS), ZKL_OK);
+    zkl_election_close(election);
+    election = lead(client, on_term);
+    EXPECT(!is_protected(only_node()));
+    EXPECT_INT(set_data(colleague, only_node()), ZKL_OK);
+    zkl_election_close(election);
+    close_client(colleague);
+    close_client(client);
     end();
 }
 
