@@ -190,7 +190,7 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 /** Its place in the queue. */
 #define ZKL_REQUEST_OWN(FIELD, of)                                                                 \
     FIELD(of, OWN_NODE, state)                                                                     \
-    FIELD(of, FLAG, watched)                                                                       \
+    FIELD(of, FLAG, watched)    /* its watch is armed, as the servers of this connection said */   \
     FIELD(of, FLAG, hands_over) /* it was held when it was released: say so */                     \
     FIELD(of, NUMBER, zxid)                                                                        \
     FIELD(of, NAME, node)

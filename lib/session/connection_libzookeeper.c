@@ -1,4 +1,4 @@
-/* The connection on libzookeeper_mt. Uses its asynchronous calls only. */
+/* The connection on libzookeeper_mt. Uses its asynchronous calls, and one that asks no server. */
 #include "session/connection.h"
 
 #include <errno.h>
@@ -97,11 +97,10 @@ static void answer(const void *data, const zkl_reply *reply) {
     free_pending(request);
 }
 
-/* A parent that exists is as good as one that was made, as are watches that are not there. */
+/* A parent that exists is as good as one that was made. */
 static zkl_reply reply_of(int rc, const void *data) {
     const pending *request = data;
-    bool is_done = (request->kind == ZKL_OPERATION_CREATE_PARENT && rc == ZNODEEXISTS) ||
-                   (request->kind == ZKL_OPERATION_REMOVE_WATCHES && rc == ZNOWATCHER);
+    bool is_done = request->kind == ZKL_OPERATION_CREATE_PARENT && rc == ZNODEEXISTS;
     return zkl_reply_of_code(is_done ? ZOK : rc);
 }
 
@@ -211,6 +210,18 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
 
 /* ---- Sending ---------------------------------------------------------------- */
 
+static ZooWatcherType type_of(zkl_watch_kind kind) {
+    return kind == ZKL_WATCH_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
+}
+
+/* No other call does that, and this one asks nobody and waits for nothing. */
+static void forget_watches(zkl_operations *operations, const char *path, zkl_watch_kind kind) {
+    zkl_connection *self = of(operations);
+    if (self->handle != NULL && !self->abandoned) {
+        (void)zoo_remove_all_watches(self->handle, path, type_of(kind), 1);
+    }
+}
+
 /* Declared as taking a pointer to the function pointer, but takes the function. */
 static int call_remove_watches(zhandle_t *handle, const zkl_operation *operation,
                                pending *request) {
@@ -218,10 +229,8 @@ static int call_remove_watches(zhandle_t *handle, const zkl_operation *operation
         void_completion_t function;
         void_completion_t *as_declared;
     } completion = { .function = on_done };
-    ZooWatcherType type =
-        operation->watch_kind == ZKL_WATCH_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
-    return zoo_aremove_all_watches(handle, operation->path, type, 0, completion.as_declared,
-                                   request);
+    return zoo_aremove_all_watches(handle, operation->path, type_of(operation->watch_kind), 0,
+                                   completion.as_declared, request);
 }
 
 /* The context of a watch is a number, not a pointer: libzookeeper may still have one to deliver
@@ -428,6 +437,7 @@ static const zkl_operations_table table = {
     .now_ms = now_ms,
     .random = random_bytes,
     .describe_failure = describe_failure,
+    .forget_watches = forget_watches,
 };
 
 zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener) {

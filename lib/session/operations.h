@@ -123,7 +123,7 @@ typedef struct zkl_operation {
  *   exists already is as good as one that was made.
  * - LIST_CHILDREN leaves a watch on the children with OK, and with nothing else; WATCH leaves one
  *   on the node in both cases, OK and NO_NODE. REMOVE_WATCHES removes all our watches of a kind on
- *   a path; that there was none is fine.
+ *   a path; NO_NODE: there was none.
  * - TRANSACTION (ZooKeeper's multi) does all of its operations or none, in their order, at one
  *   zxid. OK: applied. Where one fails, the outcome of the whole is that one's, which `failed`
  *   names, and that of all others is NOT_NOW; nothing was applied. Without results nothing is known
@@ -138,6 +138,9 @@ typedef struct zkl_operations_table {
     /* Why the latest attempts to connect failed, for people: "127.0.0.1:2181: Connection refused";
      * or which credential was refused, while they were given. Empty where that is not known. */
     void (*describe_failure)(zkl_operations *self, char *text, size_t size);
+    /* The client forgets its watches of that kind on the path: it sets them again on no later
+     * connection. Servers are not asked, and what is under way stays. */
+    void (*forget_watches)(zkl_operations *self, const char *path, zkl_watch_kind kind);
 } zkl_operations_table;
 
 struct zkl_operations {

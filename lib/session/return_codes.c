@@ -15,6 +15,7 @@ typedef struct meaning {
 static const meaning meanings[] = {
     { ZOK, ZKL_OUTCOME_OK, ZKL_OK },
     { ZNONODE, ZKL_OUTCOME_NO_NODE, ZKL_NO_NODE },
+    { ZNOWATCHER, ZKL_OUTCOME_NO_NODE, ZKL_OK }, /* to a removal alone */
     { ZNOTEMPTY, ZKL_OUTCOME_NOT_EMPTY, ZKL_NOT_EMPTY },
     { ZTHROTTLEDOP, ZKL_OUTCOME_NOT_NOW, ZKL_OK },
     { ZNOTREADONLY, ZKL_OUTCOME_NOT_NOW, ZKL_OK },

@@ -9,7 +9,7 @@
 typedef enum watch_state {
     WATCH_NEW,     /* nothing was asked for */
     WATCH_ARMING,  /* the exists, or the list, is on its way */
-    WATCH_ARMED,   /* will fire */
+    WATCH_ARMED,   /* will fire: the servers have said so on this connection */
     WATCH_REMOVING /* the removal is on its way, or lost and to be sent again */
 } watch_state;
 
@@ -23,8 +23,8 @@ struct zkl_watch {
     int32_t data_version; /* of the node, as the exists said */
     zkl_watch_kind kind : 8;
     watch_state state : 8;
-    bool was_removing;      /* when it was asked for: the server may have it still */
-    bool is_doubtful;       /* whether it would fire: it was armed on another connection */
+    bool may_stand;         /* had been asked for before: a server may have it, whatever is said */
+    bool is_forgotten;      /* by libzookeeper, since it was asked for */
     zkl_list_waiter list[]; /* of a watch on children: of the list. Behind it: the path */
 };
 
@@ -77,35 +77,80 @@ static void leave(zkl_watch_waiter *waiter) {
     }
 }
 
-/* Takes the waiters off first: what they do next may add them again. */
-static zkl_watch_waiter *detach_all(zkl_watch *watch) {
-    zkl_watch_waiter *waiters = watch->waiters;
-    watch->waiters = NULL;
-    for (zkl_watch_waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
-        leave(waiter);
+/* Takes waiters off before they are told: what they do next may add them again. */
+static zkl_watch_waiter *detach(zkl_watch *watch, bool only_told) {
+    zkl_watch_waiter *detached = NULL;
+    zkl_watch_waiter **end = &detached;
+    zkl_watch_waiter **link = &watch->waiters;
+    while (*link != NULL) {
+        zkl_watch_waiter *waiter = *link;
+        if (waiter->is_told || !only_told) {
+            *link = waiter->next;
+            *end = waiter;
+            end = &waiter->next;
+            leave(waiter);
+        } else {
+            link = &waiter->next;
+        }
     }
-    return waiters;
+    *end = NULL;
+    return detached;
 }
 
-static void tell_armed(zkl_watch_waiter *waiters, zkl_outcome outcome, int status) {
+static zkl_watch_waiter *detach_all(zkl_watch *watch) {
+    return detach(watch, false);
+}
+
+/* Whether it is armed. Who was told so before looks: that event grants nothing. */
+static void tell(zkl_watch_waiter *waiter, zkl_outcome outcome, int status) {
+    const zkl_watch_listener *listener = waiter->listener;
+    bool was_told = waiter->is_told;
+    waiter->is_told = outcome == ZKL_OUTCOME_OK;
+    if (listener->listed != NULL) {
+        listener->listed(waiter->arg, &(zkl_list_answer){ .outcome = outcome, .status = status });
+    } else if (was_told) {
+        listener->fired(waiter->arg, ZKL_WATCH_EVENT_CREATED);
+    } else {
+        listener->armed(waiter->arg, outcome, status);
+    }
+}
+
+static void tell_all(zkl_watch_waiter *waiters, zkl_outcome outcome, int status) {
     for (zkl_watch_waiter *waiter = waiters, *next; waiter != NULL; waiter = next) {
         next = waiter->next;
-        const zkl_watch_listener *listener = waiter->listener;
-        if (listener->listed != NULL) {
-            listener->listed(waiter->arg,
-                             &(zkl_list_answer){ .outcome = outcome, .status = status });
-        } else {
-            listener->armed(waiter->arg, outcome, status);
+        tell(waiter, outcome, status);
+    }
+}
+
+static void tell_newcomers(const zkl_watch *watch) {
+    for (zkl_watch_waiter *waiter = watch->waiters, *next; waiter != NULL; waiter = next) {
+        next = waiter->next;
+        if (!waiter->is_told) {
+            tell(waiter, ZKL_OUTCOME_OK, ZKL_OK);
         }
     }
 }
 
 /* ---- Requests ------------------------------------------------------------------------ */
 
-/* What was turned away or lost stays, to be sent again. */
+static void send_removal(zkl_watch *watch);
+
+/* Where the server has none, as it has dropped its event or was never asked to set it again,
+ * libzookeeper keeps its own part, and would set it again on each new connection. Nobody has asked
+ * for the path since, so no newer watch goes with it. It may just have been set on a connection
+ * that we have not heard of: that one is removed then. What was turned away or lost stays, to be
+ * sent again. */
 static void on_removed(void *arg, const zkl_reply *reply) {
-    if (reply->outcome == ZKL_OUTCOME_OK || reply->outcome == ZKL_OUTCOME_REFUSED) {
-        forget_and_free(arg);
+    zkl_watch *watch = arg;
+    zkl_operations *operations = watch->table->sender->operations;
+    bool is_none = reply->outcome == ZKL_OUTCOME_NO_NODE;
+    if (is_none && !watch->is_forgotten) {
+        watch->is_forgotten = true;
+        operations->table->forget_watches(operations, path_of(watch), watch->kind);
+        send_removal(watch);
+    } else if (is_none || reply->outcome == ZKL_OUTCOME_OK ||
+               reply->outcome == ZKL_OUTCOME_REFUSED) {
+        forget_and_free(watch);
     }
 }
 
@@ -118,34 +163,34 @@ static void send_removal(zkl_watch *watch) {
     (void)zkl_send(watch->table->sender, &removal, on_removed, watch, &watch->under_way);
 }
 
-/* Nobody may wait any more. */
-static void conclude(zkl_watch *watch, zkl_outcome outcome, int status) {
-    if (outcome == ZKL_OUTCOME_OK && watch->waiters != NULL) {
+/* Nobody may wait any more. Where it was armed on another connection it stands now, or those who
+ * were told so look, as they do where the node has changed meanwhile. */
+static void conclude(zkl_watch *watch, zkl_outcome outcome, int status, bool has_changed) {
+    bool stands = outcome == ZKL_OUTCOME_OK;
+    bool is_left = stands || outcome == ZKL_OUTCOME_NO_NODE;
+    zkl_watch_waiter *off = stands && !has_changed ? NULL : detach(watch, stands);
+    if (watch->waiters != NULL) {
         watch->state = WATCH_ARMED;
-        watch->is_doubtful = false;
         if (watch->kind == ZKL_WATCH_NODE) {
-            tell_armed(watch->waiters, ZKL_OUTCOME_OK, ZKL_OK);
+            tell_newcomers(watch);
         }
-        return;
-    }
-    zkl_watch_waiter *waiters = detach_all(watch);
-    bool is_left = outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE;
-    if (is_left || watch->was_removing) {
+    } else if (is_left || watch->may_stand) {
         send_removal(watch);
     } else {
         forget_and_free(watch);
     }
-    tell_armed(waiters, outcome, status);
+    tell_all(off, outcome, status);
 }
 
 static void on_exists(void *arg, const zkl_reply *reply) {
     zkl_watch *watch = arg;
+    bool has_changed = reply->version != watch->data_version;
     watch->data_version = reply->version;
-    conclude(watch, reply->outcome, reply->status);
+    conclude(watch, reply->outcome, reply->status, has_changed);
 }
 
 static void on_listed(void *arg, const zkl_list_answer *answer) {
-    conclude(arg, answer->outcome, answer->status);
+    conclude(arg, answer->outcome, answer->status, false);
 }
 
 static uint64_t id_of(const void *arg) {
@@ -154,13 +199,6 @@ static uint64_t id_of(const void *arg) {
 
 static const zkl_list_listener list_listener = { .listed = on_listed, .watch_id = id_of };
 
-static zkl_outcome send_exists(zkl_watch *watch, zkl_reply_callback *done) {
-    const zkl_operation exists = { .kind = ZKL_OPERATION_WATCH,
-                                   .path = path_of(watch),
-                                   .watch_id = watch->id };
-    return zkl_send(watch->table->sender, &exists, done, watch, &watch->under_way);
-}
-
 static zkl_outcome ask(zkl_watch *watch) {
     if (watch->kind == ZKL_WATCH_CHILDREN) {
         watch->list[0] = (zkl_list_waiter){ .arg = watch,
@@ -168,7 +206,10 @@ static zkl_outcome ask(zkl_watch *watch) {
                                             .after = zkl_listings_mark(watch->table->listings) };
         return zkl_listings_ask(watch->table->listings, path_of(watch), watch->list);
     }
-    return send_exists(watch, on_exists);
+    const zkl_operation exists = { .kind = ZKL_OPERATION_WATCH,
+                                   .path = path_of(watch),
+                                   .watch_id = watch->id };
+    return zkl_send(watch->table->sender, &exists, on_exists, watch, &watch->under_way);
 }
 
 /* ---- Waiters ------------------------------------------------------------------------- */
@@ -192,13 +233,14 @@ static zkl_watch *make_watch(zkl_watch_table *table, const char *path, zkl_watch
 
 /* A removal that is under way arrives before what is asked for now, and so leaves that alone. */
 static bool arm(zkl_watch *watch) {
-    watch->was_removing = watch->state == WATCH_REMOVING;
+    watch->may_stand = watch->state != WATCH_NEW;
     zkl_sent_forget(&watch->under_way);
     if (ask(watch) == ZKL_OUTCOME_OK) {
+        watch->is_forgotten = false;
         watch->state = WATCH_ARMING;
         return true;
     }
-    if (!watch->was_removing) {
+    if (!watch->may_stand) {
         forget_and_free(watch);
     }
     return false;
@@ -223,16 +265,20 @@ static bool add(zkl_watch_table *table, const char *path, zkl_watch_kind kind,
                 zkl_watch_waiter *waiter) {
     waiter->watch = find_or_arm(table, path, kind);
     if (waiter->watch != NULL) {
-        DL_APPEND(waiter->watch->waiters, waiter);
+        LL_APPEND(waiter->watch->waiters, waiter);
     }
     return waiter->watch != NULL;
 }
 
 void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_waiter *waiter) {
-    if (!add(table, path, ZKL_WATCH_NODE, waiter)) {
-        waiter->listener->armed(waiter->arg, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
+    if (waiter->watch != NULL && strcmp(path_of(waiter->watch), path) != 0) {
+        zkl_watch_table_remove(waiter);
+    }
+    waiter->is_told = false;
+    if (waiter->watch == NULL && !add(table, path, ZKL_WATCH_NODE, waiter)) {
+        tell(waiter, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
     } else if (waiter->watch->state == WATCH_ARMED) {
-        waiter->listener->armed(waiter->arg, ZKL_OUTCOME_OK, ZKL_OK);
+        tell(waiter, ZKL_OUTCOME_OK, ZKL_OK);
     }
 }
 
@@ -273,7 +319,7 @@ void zkl_watch_table_remove(zkl_watch_waiter *waiter) {
         return;
     }
     leave(waiter);
-    DL_DELETE(watch->waiters, waiter);
+    LL_DELETE(watch->waiters, waiter);
     if (watch->waiters == NULL && watch->state == WATCH_ARMED) {
         send_removal(watch);
     }
@@ -297,67 +343,60 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_
     zkl_watch *watch = NULL;
     LL_SEARCH_SCALAR(*bucket_of(table, watch_id), watch, id, watch_id);
     if (watch == NULL || watch->state != WATCH_ARMED) {
+        if (watch != NULL && watch->state == WATCH_REMOVING) {
+            watch->is_forgotten = true;
+        }
         return;
     }
     zkl_watch_waiter *waiters = detach_all(watch);
-    if (watch->under_way != NULL) { /* an exists, which leaves another */
-        send_removal(watch);
-    } else {
-        forget_and_free(watch);
-    }
+    forget_and_free(watch);
     tell_fired(table, waiters, event);
 }
 
 /* ---- Another connection ------------------------------------------------------------------ */
 
-/* What the waiters know may be out of date: they look. The event grants nothing. */
-static void give_up(zkl_watch *watch) {
-    zkl_watch_waiter *waiters = detach_all(watch);
-    send_removal(watch);
-    tell_fired(watch->table, waiters, ZKL_WATCH_EVENT_CREATED);
-}
-
-static void on_seen_again(void *arg, const zkl_reply *reply) {
-    zkl_watch *watch = arg;
-    bool is_known = reply->outcome != ZKL_OUTCOME_UNKNOWN &&
-                    reply->outcome != ZKL_OUTCOME_NOT_NOW &&
-                    reply->outcome != ZKL_OUTCOME_SESSION_OVER;
-    watch->is_doubtful = !is_known;
-    if (is_known && (reply->outcome != ZKL_OUTCOME_OK || reply->version != watch->data_version)) {
-        give_up(watch);
-    }
-}
-
-/* libzookeeper sets its watches again, but the servers drop the events of one that may not be read
- * any more, silently; only an exists is refused. And a new handle has no watches. */
-static void look_again(zkl_watch *watch) {
+/* libzookeeper sets its watches again, but nobody says whether it did: a server may turn that away
+ * as any request; it drops the events of a node that may not be read any more; and a new handle
+ * has no watches. So each is asked for again. What fires before the answer is in it. */
+static void arm_again(zkl_watch *watch) {
     if (watch->kind == ZKL_WATCH_CHILDREN) {
-        give_up(watch);
-    } else if (watch->under_way == NULL) {
-        (void)send_exists(watch, on_seen_again);
+        zkl_watch_waiter *waiters = detach_all(watch);
+        send_removal(watch);
+        tell_fired(watch->table, waiters, ZKL_WATCH_EVENT_CREATED);
+    } else if (!arm(watch)) {
+        conclude(watch, ZKL_OUTCOME_NOT_NOW, ZKL_OK, false);
     }
 }
 
-void zkl_watch_table_review(zkl_watch_table *table, bool is_new_connection) {
+static void review(zkl_watch_table *table, zkl_watch_kind kind, bool is_new_connection) {
     for (zkl_watch *watch = find_next(table, NULL), *next; watch != NULL; watch = next) {
         next = find_next(table, watch);
-        watch->is_doubtful = watch->is_doubtful || is_new_connection;
+        if (watch->kind != kind) {
+            continue;
+        }
         if (watch->state == WATCH_REMOVING && watch->under_way == NULL) {
             send_removal(watch);
-        } else if (watch->state == WATCH_ARMED && watch->is_doubtful) {
-            look_again(watch);
+        } else if (watch->state == WATCH_ARMED && is_new_connection) {
+            arm_again(watch);
         }
     }
+}
+
+/* Nodes first: a list that tells a holder who is behind it comes after the watch on its own. */
+void zkl_watch_table_review(zkl_watch_table *table, bool is_new_connection) {
+    review(table, ZKL_WATCH_NODE, is_new_connection);
+    review(table, ZKL_WATCH_CHILDREN, is_new_connection);
 }
 
 void zkl_watch_table_clear(zkl_watch_table *table) {
     for (zkl_watch *watch = find_next(table, NULL), *next; watch != NULL; watch = next) {
         next = find_next(table, watch);
         bool armed = watch->state == WATCH_ARMED;
+        (void)detach(watch, true);
         zkl_watch_waiter *waiters = detach_all(watch);
         forget_and_free(watch);
         if (!armed) {
-            tell_armed(waiters, ZKL_OUTCOME_SESSION_OVER, ZKL_OK);
+            tell_all(waiters, ZKL_OUTCOME_SESSION_OVER, ZKL_OK);
         }
     }
 }

@@ -33,7 +33,8 @@ typedef struct zkl_watch_waiter {
     void *arg;
     const zkl_watch_listener *listener;
     zkl_watch *watch; /* NULL: it waits for none */
-    struct zkl_watch_waiter *prev, *next;
+    struct zkl_watch_waiter *next;
+    bool is_told; /* that it is armed */
 } zkl_watch_waiter;
 
 /** A waiter for news of a node's children. */
@@ -56,7 +57,9 @@ typedef struct zkl_watch_table {
     uint64_t event_mark; /* after which lists show it */
 } zkl_watch_table;
 
-/** `armed` will be called, or already is: where others share the watch, or it cannot be sent. */
+/** `armed` will be called, or already is: where others share the watch, or it cannot be sent. OK
+ *  means that the servers have said so on this connection. Of a waiter that waits already: whether
+ *  it still does so rightly. (For another path it leaves the one before.) */
 void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_waiter *waiter);
 /** On the children of the node: `listed` will be called, or already is. */
 void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
@@ -68,8 +71,8 @@ void zkl_watch_table_remove(zkl_watch_waiter *waiter);
 
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_event event);
 /** On each new connection, and now and then. Removals whose reply was lost, or that were turned
- *  away, are sent again. Watches that were armed on another connection are looked at: where the
- *  node has changed, or may not be read any more, they fire. */
+ *  away, are sent again. Watches that were armed on another connection are asked for again: where
+ *  the node has changed, or they cannot be armed, those who wait for them look. */
 void zkl_watch_table_review(zkl_watch_table *table, bool is_new_connection);
 /** The session is over, and all its watches with it. A waiter whose watch is not armed yet is told
  *  so now; one that waits for its watch to fire is not told. */

@@ -9,8 +9,7 @@
  */
 
 static bool is_as_good_as_done(const zkl_client_request *request, zkl_server_error error) {
-    return (request->parent && error == ZKL_SERVER_ERROR_NODE_EXISTS) ||
-           (request->kind == ZKL_CALL_REMOVE_WATCHES && error == ZKL_SERVER_ERROR_NO_WATCHER);
+    return request->parent && error == ZKL_SERVER_ERROR_NODE_EXISTS;
 }
 
 static void take_view(zkl_reply *reply, const zkl_node_view *view) {

@@ -156,6 +156,10 @@ static zkl_outcome send_operation(zkl_operations *operations, const zkl_operatio
     return outcome;
 }
 
+static void forget_watches(zkl_operations *operations, const char *path, zkl_watch_kind kind) {
+    zkl_client_watches_remove(&of(operations)->watches, path, kind);
+}
+
 /* ---- Clock, random numbers ------------------------------------------------------------------- */
 
 static int64_t now_ms(zkl_operations *operations) {
@@ -188,6 +192,7 @@ static const zkl_operations_table table = {
     .now_ms = now_ms,
     .random = random_bytes,
     .describe_failure = describe_failure,
+    .forget_watches = forget_watches,
 };
 
 /* Simulated servers have neither TLS nor SASL: testing.h. */

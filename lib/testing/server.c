@@ -447,7 +447,7 @@ static void on_revalidated(zkl_server *server, const zkl_call *call, bool valid)
 }
 
 static bool is_throttled(const zkl_server *server, const zkl_call *call) {
-    if (call->kind >= ZKL_CALL_SET_WATCHES) {
+    if (call->kind > ZKL_CALL_SET_WATCHES) { /* as Request.isThrottlable */
         return false;
     }
     return server->throttle_until_us > zkl_world_now_us() ||

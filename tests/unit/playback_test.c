@@ -90,10 +90,12 @@ static char *conversation(void) {
     feed(&bench, ZKL_EVENT_OWN_WATCHED);
     bench_step(&bench,
                &(zkl_event){ .kind = ZKL_EVENT_WATCH_FIRED, .deleted = true, .fresh = true });
-    for (int i = 0; i < 10; i++) { /* until a second state is recorded */
+    for (int i = 0; i < 9; i++) { /* until a second state is recorded */
         feed(&bench, ZKL_EVENT_DISCONNECTED);
         feed(&bench, ZKL_EVENT_CONNECTED);
     }
+    feed(&bench, ZKL_EVENT_OWN_WATCHED);
+    feed(&bench, ZKL_EVENT_LEASE_BEGUN);
     feed(&bench, ZKL_EVENT_RELEASED);
     feed(&bench, ZKL_EVENT_DELETED);
     snprintf(text, sizeof(text), "%s", bench_text(&bench));

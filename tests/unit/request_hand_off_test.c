@@ -130,10 +130,48 @@ CONVERSATION(blocker_of_our_own_session_hands_nothing_over, exclusive) = {
 CONVERSATION(deletion_after_a_reconnect_is_no_hand_off, exclusive) = {
     WAITING("x2", "me3"),
     "disconnected        -> ",
-    "connected           -> ",
+    "connected           -> WATCH_OWN me3",
+    "watch_fired deleted -> ",
+    "own_watched NO_NODE -> REJOIN CREATE LIST",
+};
+
+/* Only the servers of this connection can say that they have it: they may have turned away to set
+ * it again, and a new handle has none. */
+CONVERSATION(own_watch_of_the_last_connection_proves_nothing, exclusive) = {
+    WAITING("x1", "me3"),
+    "disconnected        -> ",
+    "connected           -> WATCH_OWN me3",
+    "own_watched NOT_NOW -> ",
     "watch_fired deleted -> LIST",
-    "own_watch_fired     -> WATCH_OWN me3",
-    "listed nobody       -> REJOIN",
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched NOT_NOW -> ",
+    "watch_fired deleted -> LIST",
+    "listed me3          -> GRANT",
+};
+
+CONVERSATION(own_watch_that_is_armed_again_proves_that_the_node_lives, exclusive) = {
+    WAITING("x1", "me3"),
+    "disconnected        -> ",
+    "connected           -> WATCH_OWN me3",
+    "own_watched OK      -> ",
+    "watch_fired deleted -> LIST",
+    "listed x2 me3       -> WATCH x2",
+    "watched OK          -> ",
+    "watch_fired deleted -> GRANT",
+};
+
+CONVERSATION(own_watch_is_asked_for_again_by_a_holder_and_not_on_the_way_out, exclusive) = {
+    WAITING("x1", "me3"),
+    "watch_fired deleted -> GRANT",
+    "disconnected        -> ",
+    "connected           -> WATCH_OWN me3",
+    "own_watched OK      -> ",
+    "released            -> DELETE me3",
+    "disconnected        -> ",
+    "deleted UNKNOWN     -> ",
+    "connected           -> DELETE me3",
+    "deleted OK          -> END",
 };
 
 /* ---- The own watch is not armed ----------------------------------------------------- */
@@ -275,8 +313,27 @@ CONVERSATION(release_is_nothing_to_us_when_our_own_node_is_gone, protected_one) 
 CONVERSATION(release_is_no_hand_off_on_another_connection, protected_one) = {
     WAITING("X2", "me3"),
     "disconnected        -> ",
-    "connected           -> ",
+    "connected           -> WATCH_OWN me3",
+    "own_watched OK      -> ",
     "watch_fired changed -> LIST",
+    "listed X1 me3       -> WATCH X1",
+    "watched OK          -> ",
+    "watch_fired changed -> GRANT",
+};
+
+/* X holds, Y waits behind it, and we behind Y. We hear on another connection that Y has given up,
+ * but have no watch there when somebody deletes our node: X releases to nobody. */
+CONVERSATION(release_is_nothing_to_us_while_our_own_watch_is_in_doubt, protected_one) = {
+    WAITING("X2", "me3"),
+    "disconnected        -> ",
+    "connected           -> WATCH_OWN me3",
+    "own_watched NOT_NOW -> ",
+    "watch_fired deleted -> LIST",
+    "listed X1 me3       -> WATCH X1 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched NOT_NOW -> ",
+    "watch_fired changed -> LIST",
+    "listed nobody       -> REJOIN CREATE LIST",
 };
 
 /* ---- Telling ------------------------------------------------------------------------------ */

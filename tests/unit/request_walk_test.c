@@ -671,9 +671,12 @@ static void fire_if_gone(random_walk *walk) {
     fire_blocker_if_gone(walk);
 }
 
-/* What happened meanwhile is told in any order. */
+/* What happened meanwhile is told in any order. The own watch may not have been set again. */
 static void reconnect(random_walk *walk) {
     walk->world.connected = true;
+    if (walk->faults && chance(walk, 30)) {
+        walk->world.watched_own[0] = '\0';
+    }
     feed_news(walk, ZKL_EVENT_CONNECTED, ZKL_OK);
     if (chance(walk, 50)) {
         fire_blocker_if_gone(walk);

@@ -161,44 +161,179 @@ TEST(watch_whose_node_was_set_meanwhile_fires) {
     watch_desk_close(desk);
 }
 
-TEST(look_that_is_lost_or_turned_away_is_sent_again) {
+/* Nobody knows whether it would fire: who waits for it looks at once, and asks for it again. */
+TEST(watch_that_is_lost_or_turned_away_on_a_new_connection_is_none) {
+    static const zkl_outcome outcomes[] = { ZKL_OUTCOME_NOT_NOW, ZKL_OUTCOME_UNKNOWN };
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
+        watch_desk *desk = watch_desk_open();
+        watch_desk_arm(desk, &desk->a, "/r/x");
+        reconnect(desk);
+        FAKE_ANSWER(&desk->fake, "watch", .outcome = outcomes[i]);
+        FAKE_HEARD(&desk->fake, "watch /r/x; unwatch /r/x; look again a");
+        FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+        watch_desk_close(desk);
+    }
+}
+
+TEST(watch_that_cannot_be_asked_for_on_a_new_connection_is_none) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
+    desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
     reconnect(desk);
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NOT_NOW);
-    FAKE_HEARD(&desk->fake, "watch /r/x");
+    FAKE_HEARD(&desk->fake, "unsent watch /r/x; unsent unwatch /r/x; look again a");
+    desk->fake.sends = ZKL_OUTCOME_OK;
     zkl_watch_table_review(&desk->session.watches, false);
-    FAKE_HEARD(&desk->fake, "watch /r/x");
-    zkl_watch_table_review(&desk->session.watches, false);
-    FAKE_HEARD(&desk->fake, "");
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    zkl_watch_table_review(&desk->session.watches, false);
-    watch_desk_fire(desk, true);
-    FAKE_HEARD(&desk->fake, "fired a");
+    FAKE_HEARD(&desk->fake, "unwatch /r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
 }
 
-/* The look finds no node then, and leaves a watch for its creation. */
-TEST(watch_that_fires_while_it_is_looked_at_is_removed) {
+/* That it is armed was said on the last connection. */
+TEST(newcomer_after_a_reconnect_is_told_by_the_servers_of_this_connection) {
+    static const zkl_outcome outcomes[] = { ZKL_OUTCOME_OK, ZKL_OUTCOME_NOT_NOW };
+    static const char *const heard[] = {
+        "watch /r/x; armed b OK", "watch /r/x; unwatch /r/x; look again a; armed b NOT_NOW"
+    };
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
+        watch_desk *desk = watch_desk_open();
+        watch_desk_arm(desk, &desk->a, "/r/x");
+        reconnect(desk);
+        watch_desk_add(desk, &desk->b, "/r/x");
+        FAKE_ANSWER(&desk->fake, "watch", .outcome = outcomes[i]);
+        FAKE_HEARD(&desk->fake, heard[i]);
+        watch_desk_leave(desk, &desk->a);
+        watch_desk_leave(desk, &desk->b);
+        desk->fake.heard[0] = '\0';
+        FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+        watch_desk_close(desk);
+    }
+}
+
+TEST(waiter_that_asks_again_is_told_again) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_add(desk, &desk->b, "/r/x");
+    watch_desk_add(desk, &desk->a, "/r/x");
+    FAKE_HEARD(&desk->fake, "armed b OK; armed a OK");
+    reconnect(desk);
+    watch_desk_add(desk, &desk->a, "/r/x");
+    FAKE_HEARD(&desk->fake, "watch /r/x");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "armed a OK");
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "fired a; fired b");
+    watch_desk_close(desk);
+}
+
+TEST(waiter_that_asks_for_another_path_leaves_the_first) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_add(desk, &desk->a, "/r/y");
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; watch /r/y");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "armed a OK; fired a");
+    watch_desk_close(desk);
+}
+
+/* Who waits since before looks; for who has asked since it stands. */
+TEST(node_that_was_set_meanwhile_is_news_only_to_those_who_waited) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    reconnect(desk);
+    watch_desk_add(desk, &desk->b, "/r/x");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK, .version = 1);
+    FAKE_HEARD(&desk->fake, "watch /r/x; armed b OK; look again a");
+    EXPECT_INT(zkl_watch_table_data_version(&desk->b.link), 1);
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "fired b");
+    watch_desk_close(desk);
+}
+
+/* Only who has yet to be told waits for the answer. */
+TEST(session_end_while_a_watch_is_asked_for_again_tells_newcomers) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    reconnect(desk);
+    watch_desk_add(desk, &desk->b, "/r/x");
+    FAKE_HEARD(&desk->fake, "watch /r/x");
+    zkl_watch_table_clear(&desk->session.watches);
+    FAKE_HEARD(&desk->fake, "armed b SESSION_OVER");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+/* What libzookeeper has set again may fire before the answer, which shows what has happened; and
+ * where there is no node any more it leaves a watch for its creation. */
+TEST(watch_that_fires_while_it_is_asked_for_again_is_told_by_the_answer) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     reconnect(desk);
     watch_desk_fire(desk, true);
-    FAKE_HEARD(&desk->fake, "watch /r/x; unwatch /r/x; fired a");
+    FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; look again a");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 0);
     watch_desk_close(desk);
 }
 
-TEST(waiter_leaves_while_its_watch_is_looked_at) {
+/* ---- What libzookeeper keeps -------------------------------------------------------------- */
+
+/* A server that drops an event, or does not set a watch again, has none then. */
+TEST(watch_that_no_server_has_is_forgotten_by_the_client_as_well) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_leave(desk, &desk->a);
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; forget /r/x; unwatch /r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&desk->fake, "");
+    watch_desk_close(desk);
+}
+
+TEST(watch_that_fires_before_its_removal_is_forgotten_already) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_leave(desk, &desk->a);
+    watch_desk_fire(desk, true);
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x");
+    watch_desk_close(desk);
+}
+
+/* The newer watch is libzookeeper's, too: nothing is forgotten under it. */
+TEST(removal_that_finds_nothing_forgets_no_newer_watch) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_leave(desk, &desk->a);
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_NO_NODE);
+    watch_desk_add(desk, &desk->b, "/r/x");
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; forget /r/x; unwatch /r/x; watch /r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "armed b OK");
+    watch_desk_leave(desk, &desk->b);
+    watch_desk_add(desk, &desk->c, "/r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; watch /r/x");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NOT_NOW);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; armed c NOT_NOW");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&desk->fake, "forget /r/x; unwatch /r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+TEST(waiter_leaves_while_its_watch_is_asked_for_again) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     reconnect(desk);
     watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "watch /r/x; unwatch /r/x");
+    FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&desk->fake, "");
+    FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 0);
     watch_desk_close(desk);

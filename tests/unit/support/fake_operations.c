@@ -141,6 +141,10 @@ static bool random_bytes(zkl_operations *self, void *bytes, size_t size) {
     return true;
 }
 
+static void forget_watches(zkl_operations *self, const char *path, zkl_watch_kind kind) {
+    fake_note(of(self), "forget%s %s", kind == ZKL_WATCH_CHILDREN ? " children of" : "", path);
+}
+
 static void describe_failure(zkl_operations *self, char *text, size_t size) {
     (void)self;
     snprintf(text, size, "127.0.0.1:2181: Connection refused");
@@ -151,6 +155,7 @@ static const zkl_operations_table table = {
     .now_ms = now_ms,
     .random = random_bytes,
     .describe_failure = describe_failure,
+    .forget_watches = forget_watches,
 };
 
 /* ---- Answers ------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
  *     unwatch P                                 transact P, of the first operation's
  *     list and watch P  with a watch on the children, and
  *     unwatch children of P
+ *     forget P, forget children of P  the client its watches
  *     remove version 7 of P, a transaction of only that
  *
  * "#1-" stands for "_c_<guid>-" with the first GUID that was made, "#2-" for
