@@ -507,14 +507,15 @@ typedef struct zkl_client_options {
     const char *tls_ca_file;
     /** Files in PEM: the certificate of this client, followed by those between it and its
      *  authority, and its private key. libzookeeper 3.9 requires both, even if the servers ask for
-     *  none. */
+     *  none. A key that everybody may read is refused. */
     const char *tls_certificate_file;
     const char *tls_key_file;
     /** NULL: the key is not encrypted. Copied, and wiped when the client is closed. */
     const char *tls_key_password;
     /** A server's certificate must be for one of these names: host names, and addresses (IPv6 in
-     *  brackets), with commas between them. NULL: for one of the hosts of the host list. "*": any
-     *  certificate of the authorities will do, those of other machines too. */
+     *  brackets), with commas between them. They are looked for in its subjectAltName only. NULL:
+     * for one of the hosts of the host list. "*": any certificate of the authorities will do, those
+     * of other machines too. */
     const char *tls_server_names;
     /** SASL: the mechanism, for example "DIGEST-MD5" (Cyrus SASL chooses if there are several,
      *  with spaces between them). NULL: no login. The other sasl_ options mean nothing without it,
@@ -524,7 +525,8 @@ typedef struct zkl_client_options {
     const char *sasl_user;
     /** Copied, and wiped when the client is closed. At most ZKL_SECRET_MAX bytes. */
     const char *sasl_password;
-    /** In place of sasl_password: a file whose first line is the password, read at each login. */
+    /** In place of sasl_password: a file whose first line is the password, read at each login. One
+     *  that everybody may read is refused. */
     const char *sasl_password_file;
     /** What the servers call themselves. NULL: "zookeeper". */
     const char *sasl_service;

@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/** Nobody can connect to it, and that fails at once. */
+#define ZKL_ADDRESS_OF_NOBODY "255.255.255.255:1"
+
 /** Whether the first `length` bytes of `address`, if any, are one of them. */
 bool zkl_addresses_contain(const char *addresses, const char *address, size_t length);
 

@@ -589,7 +589,7 @@ int zkl_connection_renew(zkl_connection *self, const char *addresses, int32_t ti
     zhandle_t *handle = self->handle;
     if (handle != NULL) {
         self->session = *zoo_client_id(handle);
-        (void)zkl_way_set_servers(&self->way, handle, "255.255.255.255:1");
+        (void)zkl_way_set_servers(&self->way, handle, ZKL_ADDRESS_OF_NOBODY);
         if (zoo_state(handle) == ZOO_CONNECTED_STATE) {
             return ZKL_NO_MEMORY;
         }

@@ -65,10 +65,11 @@ static void note(failure *one, bool accepted, const char *why) {
 }
 
 /* "errno=111(Connection refused): ...". Once it is accepted, that it was closed or too long silent
- * says less than that it was accepted. */
+ * says less than that it was accepted. 0 is no reason: a handshake of TLS has failed. */
 static void take_error(failure *one, const char *line) {
     const char *number = strstr(line, " errno=");
-    const char *begin = number != NULL ? strchr(number, '(') : NULL;
+    bool is_known = number != NULL && strncmp(number, " errno=0(", strlen(" errno=0(")) != 0;
+    const char *begin = is_known ? strchr(number, '(') : NULL;
     if (!one->accepted && begin != NULL) {
         snprintf(one->why, sizeof(one->why), "%.*s", (int)strcspn(begin + 1, ")"), begin + 1);
     }

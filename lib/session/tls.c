@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,6 @@
 #include <unistd.h>
 
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <utlist.h>
@@ -23,6 +23,7 @@
 #include "base/process_mutex.h"
 #include "session/addresses.h"
 #include "session/failures.h"
+#include "session/tls_files.h"
 
 enum { NAME_SIZE = 16, ADDRESS_SIZE = 128, WHY_SIZE = 112, FILE_SIZE = 32, HOST_SIZE = 256 };
 enum { LEAVE_MS = 2000 };
@@ -36,11 +37,9 @@ enum { PAUSE_MS = 200 };
 enum { QUIET_MS = 300 };
 
 struct zkl_tls {
-    const zkl_client_options *options;
     pthread_mutex_t *mutex; /* of the options */
     char name[NAME_SIZE];   /* of the threads of its handle */
-    STACK_OF(X509) * authorities;
-    int copies; /* of the certificate and the key, which libzookeeper reads at each connection */
+    zkl_tls_files files;
     pthread_mutex_t lock; /* of what follows; no other is taken within, but libzookeeper's */
     pthread_cond_t changed;
     zhandle_t *handle;
@@ -53,6 +52,8 @@ struct zkl_tls {
     bool closing;  /* no other connection is wanted */
     bool checked;  /* a certificate was, by check() */
     bool broken;   /* the handle can never connect again */
+    bool stopped;  /* its I/O thread is kept from OpenSSL, as that ends */
+    pid_t process; /* that has made it */
     char *servers; /* NULL; or to be given to the handle when the connection is closed */
     char address[ADDRESS_SIZE];
     char why[WHY_SIZE]; /* it failed */
@@ -61,130 +62,33 @@ struct zkl_tls {
 
 /* Of the process: all that have a handle, in its mutex. */
 static zkl_tls *all;
+static _Atomic pid_t owner; /* the process that these are of: not a fork of it */
+static atomic_bool is_over; /* OpenSSL ends: exit() was called */
 static uint32_t numbers;
 static int context_index = -1;
-
-/* ---- Files ------------------------------------------------------------------------------------
- */
-
-static int give_password(char *text, int size, int writing, void *arg) {
-    const char *password = arg;
-    (void)writing;
-    size_t length = password != NULL ? strlen(password) : 0;
-    if (length == 0 || length >= (size_t)size) {
-        return 0; /* without this OpenSSL would ask at the terminal */
-    }
-    snprintf(text, (size_t)size, "%s", password);
-    return (int)length;
-}
-
-/* ZKL_INVALID_ARGUMENT: it cannot be read. */
-static int open_file(const char *what, const char *name, BIO **file) {
-    errno = 0;
-    *file = BIO_new_file(name, "re");
-    return *file != NULL ? ZKL_OK : zkl_refuse(what, name, "cannot be read: %s", strerror(errno));
-}
-
-/* All certificates of the file. NULL: it has none. */
-static STACK_OF(X509) * read_certificates(BIO *file) {
-    STACK_OF(X509) *read = sk_X509_new_null();
-    X509 *one = NULL;
-    while (read != NULL && (one = PEM_read_bio_X509(file, NULL, give_password, NULL)) != NULL) {
-        sk_X509_push(read, one);
-    }
-    ERR_clear_error();
-    if (sk_X509_num(read) <= 0) {
-        sk_X509_free(read);
-        return NULL;
-    }
-    return read;
-}
-
-static int load_certificates(const char *what, const char *name, STACK_OF(X509) * *read) {
-    BIO *file = NULL;
-    ZKL_TRY(open_file(what, name, &file));
-    *read = read_certificates(file);
-    BIO_free(file);
-    return *read != NULL ? ZKL_OK : zkl_refuse(what, name, "has no certificate in PEM");
-}
-
-static int load_key(const zkl_client_options *options, EVP_PKEY **key) {
-    BIO *file = NULL;
-    ZKL_TRY(open_file("tls_key_file", options->tls_key_file, &file));
-    *key = PEM_read_bio_PrivateKey(file, NULL, give_password, (void *)options->tls_key_password);
-    BIO_free(file);
-    ERR_clear_error();
-    return *key != NULL ? ZKL_OK
-                        : zkl_refuse("tls_key_file", options->tls_key_file,
-                                     "has no private key in PEM that tls_key_password opens");
-}
-
-/* In memory, so that what happens to the files later leaves libzookeeper with something to read:
- * without that it tries again at once, for ever. */
-static bool copy(zkl_tls *self, STACK_OF(X509) * chain, EVP_PKEY *key) {
-    BIO *copies = BIO_new_fd(self->copies, BIO_NOCLOSE);
-    bool copied =
-        copies != NULL && ftruncate(self->copies, 0) == 0 && lseek(self->copies, 0, SEEK_SET) == 0;
-    for (int i = 0; copied && i < sk_X509_num(chain); i++) {
-        copied = PEM_write_bio_X509(copies, sk_X509_value(chain, i)) == 1;
-    }
-    copied = copied && PEM_write_bio_PrivateKey(copies, key, NULL, NULL, 0, NULL, NULL) == 1;
-    BIO_free(copies);
-    return copied;
-}
-
-static int take_pair(zkl_tls *self, STACK_OF(X509) * chain, EVP_PKEY *key) {
-    if (X509_check_private_key(sk_X509_value(chain, 0), key) != 1) {
-        ERR_clear_error();
-        return zkl_refuse("tls_key_file", self->options->tls_key_file,
-                          "is not the key of the first certificate in tls_certificate_file");
-    }
-    return copy(self, chain, key) ? ZKL_OK : ZKL_SYSTEM;
-}
-
-static int load_pair(zkl_tls *self) {
-    STACK_OF(X509) *chain = NULL;
-    EVP_PKEY *key = NULL;
-    ZKL_TRY(load_certificates("tls_certificate_file", self->options->tls_certificate_file, &chain));
-    int status = load_key(self->options, &key);
-    if (status == ZKL_OK) {
-        status = take_pair(self, chain, key);
-    }
-    EVP_PKEY_free(key);
-    sk_X509_pop_free(chain, X509_free);
-    return status;
-}
-
-/* What was read before stays where a file is not good. */
-static int load(zkl_tls *self) {
-    STACK_OF(X509) *authorities = NULL;
-    ZKL_TRY(load_certificates("tls_ca_file", self->options->tls_ca_file, &authorities));
-    int status = load_pair(self);
-    if (status != ZKL_OK) {
-        sk_X509_pop_free(authorities, X509_free);
-        return status;
-    }
-    sk_X509_pop_free(self->authorities, X509_free);
-    self->authorities = authorities;
-    return ZKL_OK;
-}
 
 /* ---- The server's certificate ------------------------------------------------------------------
  */
 
-/* "host", "host:port", or "[address]", likewise. */
+/* The subject of a certificate is for people: RFC 9525, 2. */
+enum { NAME_FLAGS = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT };
+
+/* "host", "host:port", or "[address]", likewise. An address is no name. */
 static bool is_for(X509 *certificate, const char *server) {
     char host[HOST_SIZE];
     bool bracketed = server[0] == '[';
     snprintf(host, sizeof(host), "%.*s", (int)strcspn(server + bracketed, bracketed ? "]" : ":,"),
              server + bracketed);
-    return X509_check_ip_asc(certificate, host, 0) == 1 ||
-           X509_check_host(certificate, host, 0, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS, NULL) == 1;
+    ASN1_OCTET_STRING *address = a2i_IPADDRESS(host);
+    bool is_address = address != NULL;
+    ASN1_OCTET_STRING_free(address);
+    return is_address ? X509_check_ip_asc(certificate, host, 0) == 1
+                      : X509_check_host(certificate, host, 0, NAME_FLAGS, NULL) == 1;
 }
 
 static bool is_named(zkl_tls *self, X509 *certificate) {
     ZKL_WITH_MUTEX(self->mutex);
-    const char *names = self->options->tls_server_names;
+    const char *names = self->files.options->tls_server_names;
     bool named = strcmp(names, "*") == 0;
     for (; *names != '\0' && !named; names = zkl_addresses_rest(names)) {
         named = is_for(certificate, names);
@@ -195,7 +99,7 @@ static bool is_named(zkl_tls *self, X509 *certificate) {
 /* In place of OpenSSL's own, which would look at the authorities of the system as well. */
 static int check(X509_STORE_CTX *context, void *arg) {
     zkl_tls *self = arg;
-    X509_STORE_CTX_set0_trusted_stack(context, self->authorities);
+    X509_STORE_CTX_set0_trusted_stack(context, self->files.authorities);
     bool trusted = X509_verify_cert(context) == 1;
     bool good = trusted && is_named(self, X509_STORE_CTX_get0_cert(context));
     ZKL_WITH_MUTEX(&self->lock);
@@ -248,10 +152,21 @@ static void begin_handshake(zkl_tls *self, int socket) {
     }
 }
 
+/* For good, with the lock held. */
+static void stop_here(zkl_tls *self) {
+    self->stopped = true;
+    zkl_condition_broadcast(&self->changed);
+    for (;;) {
+        (void)zkl_condition_wait(&self->changed, &self->lock, INT64_MAX);
+    }
+}
+
 static void on_progress(const SSL *ssl, int where, int value) {
     zkl_tls *self = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
     ZKL_WITH_MUTEX(&self->lock);
-    if (where == SSL_CB_HANDSHAKE_START) {
+    if (is_over) {
+        stop_here(self);
+    } else if (where == SSL_CB_HANDSHAKE_START) {
         begin_handshake(self, SSL_get_fd(ssl));
     } else if (where == SSL_CB_HANDSHAKE_DONE) {
         self->done = true;
@@ -285,13 +200,16 @@ static void on_context_made(void *context, void *unused, CRYPTO_EX_DATA *data, i
     if (self == NULL || CRYPTO_set_ex_data(data, index, self) != 1) {
         return; /* a connection of ours that is not checked is not used */
     }
-    (void)load(self); /* what was renewed */
     pthread_mutex_lock(&self->lock);
     self->begun = true;
     self->done = false;
     self->address[0] = '\0';
     self->why[0] = '\0';
+    if (is_over) {
+        stop_here(self);
+    }
     pthread_mutex_unlock(&self->lock);
+    (void)zkl_tls_files_load(&self->files); /* what was renewed */
     SSL_CTX_set_cert_verify_callback(context, check, self);
     SSL_CTX_set_info_callback(context, on_progress);
 }
@@ -304,10 +222,8 @@ static bool give_at_once(zkl_tls *self) {
     return zoo_state(self->handle) == ZOO_NOTCONNECTED_STATE;
 }
 
-/* libzookeeper is about to close the socket, and has freed the SSL. So this is the moment in which
- * it can be given other servers: from another thread it would free what the I/O thread uses. But
- * not while it still has to tell that a session has lost its connection, which it would forget. */
-static void end_connection(zkl_tls *self) {
+/* libzookeeper itself knows no reason. */
+static void note_failure(zkl_tls *self) {
     if (self->why[0] == '\0' && !self->done && !self->leaving) {
         snprintf(self->why, sizeof(self->why), "%s",
                  "the TLS handshake failed (is it a port without TLS?)");
@@ -317,6 +233,12 @@ static void end_connection(zkl_tls *self) {
     if (self->why[0] != '\0' && !self->closing) {
         zkl_failures_note(self->address, self->why);
     }
+}
+
+/* libzookeeper is about to close the socket, and has freed the SSL. So this is the moment in which
+ * it can be given other servers: from another thread it would free what the I/O thread uses. But
+ * not while it still has to tell that a session has lost its connection, which it would forget. */
+static void end_connection(zkl_tls *self) {
     if (self->servers != NULL && !self->closing && zoo_state(self->handle) != ZOO_CONNECTED_STATE) {
         (void)give_at_once(self);
     }
@@ -337,41 +259,118 @@ static void on_context_freed(void *context, void *arg, CRYPTO_EX_DATA *data, int
     (void)unused;
     if (self != NULL) {
         ZKL_WITH_MUTEX(&self->lock);
+        note_failure(self); /* before the pause: somebody may ask */
         bool failed = self->why[0] != '\0' || !self->done;
         int64_t deadline_ms = zkl_deadline(failed ? PAUSE_MS : 0);
-        while (!self->leaving && !self->closing &&
+        while (!self->leaving && !self->closing && !is_over &&
                zkl_condition_wait(&self->changed, &self->lock, deadline_ms)) {
         }
+        if (is_over && !self->closing) {
+            stop_here(self);
+        }
         end_connection(self);
+    }
+}
+
+/* ---- The end of the process --------------------------------------------------------------------
+ *
+ * exit() ends OpenSSL below the threads that use it, which then crash. OpenSSL can be told not to
+ * end, but only by whoever uses it first, which may be the application, and for all of the process.
+ * So before it ends the I/O threads are stopped for good, where none of them is in OpenSSL: in
+ * these callbacks, or with nobody to connect to.
+ */
+
+static void on_nobody_answers(int rc, const struct Stat *stat, const void *data) {
+    zkl_tls *self = (zkl_tls *)data;
+    (void)rc;
+    (void)stat;
+    ZKL_WITH_MUTEX(&self->lock);
+    self->stopped = true;
+    zkl_condition_broadcast(&self->changed);
+}
+
+/* The question is answered as lost when the I/O thread has tried to connect to nobody. */
+static void send_to_nobody(zkl_tls *self) {
+    (void)zoo_set_servers(self->handle, ZKL_ADDRESS_OF_NOBODY);
+    self->stopped = zoo_aexists(self->handle, "/", 0, on_nobody_answers, self) != ZOK;
+}
+
+static void stop(zkl_tls *self, int64_t deadline_ms) {
+    ZKL_WITH_MUTEX(&self->lock);
+    bool is_idle = !self->begun && (self->handle == NULL || self->closing);
+    if (self->begun && self->socket >= 0) {
+        (void)shutdown(self->socket, SHUT_RDWR);
+    } else if (!self->begun && !is_idle) {
+        send_to_nobody(self);
+    }
+    zkl_condition_broadcast(&self->changed);
+    while (!is_idle && !self->stopped &&
+           zkl_condition_wait(&self->changed, &self->lock, deadline_ms)) {
+        is_idle = !self->begun && (self->handle == NULL || self->closing);
+    }
+}
+
+static void on_exit_of_process(void) {
+    int64_t deadline_ms = zkl_deadline(LEAVE_MS);
+    if (owner != getpid()) {
+        return; /* a fork has no threads, and perhaps a mutex that one of them had */
+    }
+    pthread_mutex_lock(&zkl_process_mutex);
+    is_over = true; /* nobody joins or leaves from here on */
+    pthread_mutex_unlock(&zkl_process_mutex);
+    for (zkl_tls *one = all; one != NULL; one = one->next) {
+        if (one->process == getpid()) {
+            stop(one, deadline_ms);
+        }
     }
 }
 
 /* ---- Handles -----------------------------------------------------------------------------------
  */
 
-static void register_callbacks(void) {
+/* What is registered later is called earlier. */
+static void begin_process(void) {
+    (void)OPENSSL_init_ssl(0, NULL);
+    (void)atexit(on_exit_of_process);
     context_index = SSL_CTX_get_ex_new_index(0, NULL, on_context_made, NULL, on_context_freed);
 }
 
-static void enlist(zkl_tls *self) {
+static bool enlist(zkl_tls *self) {
     ZKL_WITH_MUTEX(&zkl_process_mutex);
+    self->process = getpid();
+    owner = self->process;
     snprintf(self->name, sizeof(self->name), "zklock-%08x", ++numbers);
-    DL_APPEND(all, self);
+    if (!is_over) {
+        DL_APPEND(all, self);
+    }
+    return !is_over;
+}
+
+/* Without a handle. */
+static int read_files(zkl_tls *self) {
+    pthread_mutex_lock(&self->lock);
+    self->begun = !is_over;
+    pthread_mutex_unlock(&self->lock);
+    int status = self->begun ? zkl_tls_files_load(&self->files) : ZKL_SYSTEM;
+    ZKL_WITH_MUTEX(&self->lock);
+    self->begun = false;
+    zkl_condition_broadcast(&self->changed);
+    return status;
 }
 
 int zkl_tls_make(const zkl_client_options *options, pthread_mutex_t *mutex, zkl_tls **made) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     zkl_tls *self = calloc(1, sizeof(*self));
     ZKL_TRY(zkl_made(self));
-    pthread_once(&once, register_callbacks);
+    pthread_once(&once, begin_process);
     pthread_mutex_init(&self->lock, NULL);
     zkl_condition_begin(&self->changed);
-    self->options = options;
+    self->files.options = options;
     self->mutex = mutex;
     self->socket = -1;
-    self->copies = memfd_create("zklock", MFD_CLOEXEC);
-    enlist(self);
-    int status = self->copies >= 0 && context_index >= 0 ? load(self) : ZKL_SYSTEM;
+    self->files.copies = memfd_create("zklock", MFD_CLOEXEC);
+    bool may_begin = enlist(self) && self->files.copies >= 0 && context_index >= 0;
+    int status = may_begin ? read_files(self) : ZKL_SYSTEM;
     if (status != ZKL_OK) {
         zkl_tls_free(self);
         return status;
@@ -384,20 +383,22 @@ int zkl_tls_make(const zkl_client_options *options, pthread_mutex_t *mutex, zkl_
 zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_way_call *call) {
     char file[FILE_SIZE];
     char files[3 * FILE_SIZE];
-    snprintf(file, sizeof(file), "/proc/self/fd/%d", self->copies);
+    snprintf(file, sizeof(file), "/proc/self/fd/%d", self->files.copies);
     snprintf(files, sizeof(files), "%s,%s,%s", file, file, file);
     if (access(file, R_OK) != 0) {
         return NULL;
     }
-    (void)load(self); /* what was renewed */
+    (void)read_files(self); /* what was renewed */
+    (void)pthread_setname_np(pthread_self(), self->name);
+    ZKL_WITH_MUTEX(&self->lock);
     self->ended_ms = zkl_clock_ms();
     self->checked = false;
     self->broken = false;
     self->closing = false;
-    (void)pthread_setname_np(pthread_self(), self->name);
-    ZKL_WITH_MUTEX(&self->lock);
-    self->handle = zookeeper_init_ssl(call->addresses, files, call->watcher, call->timeout_ms,
-                                      call->session, call->context, ZOO_NO_LOG_CLIENTENV);
+    self->handle = is_over
+                       ? NULL
+                       : zookeeper_init_ssl(call->addresses, files, call->watcher, call->timeout_ms,
+                                            call->session, call->context, ZOO_NO_LOG_CLIENTENV);
     if (self->handle != NULL) {
         zoo_set_log_callback(self->handle, call->log);
     }
@@ -457,25 +458,35 @@ zkl_session_state zkl_tls_look(zkl_tls *self) {
                : ZKL_SESSION_STATE_CONNECTING;
 }
 
-void zkl_tls_closes(zkl_tls *self) {
+bool zkl_tls_closes(zkl_tls *self) {
     ZKL_WITH_MUTEX(&self->lock);
+    if (is_over) {
+        return false;
+    }
     self->closing = true;
     if (self->socket >= 0 && zoo_state(self->handle) != ZOO_CONNECTED_STATE) {
         (void)shutdown(self->socket, SHUT_RDWR);
     }
     zkl_condition_broadcast(&self->changed);
+    return true;
+}
+
+/* Once OpenSSL ends it stays as it is. */
+static bool delist(zkl_tls *self) {
+    ZKL_WITH_MUTEX(&zkl_process_mutex);
+    if (!is_over) {
+        DL_DELETE(all, self);
+        sk_X509_pop_free(self->files.authorities, X509_free);
+    }
+    return !is_over;
 }
 
 void zkl_tls_free(zkl_tls *self) {
-    if (self == NULL) {
+    if (self == NULL || !delist(self)) {
         return;
     }
-    pthread_mutex_lock(&zkl_process_mutex);
-    DL_DELETE(all, self);
-    pthread_mutex_unlock(&zkl_process_mutex);
-    sk_X509_pop_free(self->authorities, X509_free);
-    if (self->copies >= 0) {
-        (void)close(self->copies);
+    if (self->files.copies >= 0) {
+        (void)close(self->files.copies);
     }
     zkl_condition_end(&self->changed);
     pthread_mutex_destroy(&self->lock);
@@ -523,8 +534,9 @@ zkl_session_state zkl_tls_look(zkl_tls *self) {
     return ZKL_SESSION_STATE_CONNECTING;
 }
 
-void zkl_tls_closes(zkl_tls *self) {
+bool zkl_tls_closes(zkl_tls *self) {
     (void)self;
+    return true;
 }
 
 #endif

@@ -24,5 +24,6 @@ bool zkl_tls_hangs(zkl_tls *self);
 /** AUTH_FAILED: the certificate of the server that it is connected to was not checked. EXPIRED: the
  *  handle can never connect again. CONNECTING: all is well. */
 zkl_session_state zkl_tls_look(zkl_tls *self);
-/** Before the handle is closed: no handshake holds that up. */
-void zkl_tls_closes(zkl_tls *self);
+/** Before the handle is closed: no handshake holds that up. False: it must not be closed, as the
+ *  process ends, and its threads have stopped. */
+bool zkl_tls_closes(zkl_tls *self);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/error_message.h"
 
@@ -27,12 +28,22 @@ static char *give_twice(const char *addresses) {
                                                                                            : NULL;
 }
 
+/* One that is missing is found by who reads it. */
+static int check_is_secret(const char *what, const char *name) {
+    struct stat status;
+    bool is_open = name != NULL && stat(name, &status) == 0 && (status.st_mode & S_IROTH) != 0;
+    return is_open ? zkl_refuse(what, name, "may be read by everybody (chmod o-r)") : ZKL_OK;
+}
+
 int zkl_way_prepare(zkl_way *self) {
-    if (self->options != NULL && self->options->tls_ca_file != NULL && self->tls == NULL) {
-        return zkl_tls_make(self->options, self->mutex, &self->tls);
+    const zkl_client_options *options = self->options;
+    if (options != NULL && options->tls_ca_file != NULL && self->tls == NULL) {
+        ZKL_TRY(check_is_secret("tls_key_file", options->tls_key_file));
+        return zkl_tls_make(options, self->mutex, &self->tls);
     }
-    if (self->options != NULL && self->options->sasl_mechanism != NULL && self->sasl == NULL) {
-        return zkl_sasl_make(self->options, &self->sasl);
+    if (options != NULL && options->sasl_mechanism != NULL && self->sasl == NULL) {
+        ZKL_TRY(check_is_secret("sasl_password_file", options->sasl_password_file));
+        return zkl_sasl_make(options, &self->sasl);
     }
     return ZKL_OK;
 }
@@ -106,10 +117,9 @@ zkl_session_state zkl_way_look(const zkl_way *self, zhandle_t *handle, const cha
 }
 
 void zkl_way_close(zkl_way *self, zhandle_t *handle) {
-    if (self->tls != NULL) {
-        zkl_tls_closes(self->tls);
+    if (self->tls == NULL || zkl_tls_closes(self->tls)) {
+        (void)zookeeper_close(handle);
     }
-    (void)zookeeper_close(handle);
 }
 
 void zkl_way_free(zkl_way *self) {

@@ -42,7 +42,7 @@ zkl_session_state zkl_way_look(const zkl_way *self, zhandle_t *handle, const cha
  */
 void zkl_way_close_on_exec(zhandle_t *handle);
 
-/** As zookeeper_close. */
+/** As zookeeper_close; without it where the process ends (session/tls.h). */
 void zkl_way_close(zkl_way *self, zhandle_t *handle);
 
 void zkl_way_free(zkl_way *self);

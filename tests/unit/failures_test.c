@@ -51,6 +51,17 @@ TEST(latest_failure_of_our_own_addresses_is_found) {
     EXPECT_TEXT(find("::1:2181"), "::1:2181: Connection refused");
 }
 
+/* A handshake of TLS. */
+TEST(failure_without_a_reason_takes_the_place_of_none) {
+    const char *line = AT "ZOO_ERROR@f@1: Socket 10.0.4.1:2181 zk retcode=-15, errno=0(Success): "
+                          "error in ssl connect";
+    zkl_failures_take_line(line);
+    EXPECT_TEXT(find("10.0.4.1:2181"), "");
+    refuse("10.0.4.1:2181");
+    zkl_failures_take_line(line);
+    EXPECT_TEXT(find("10.0.4.1:2181"), "10.0.4.1:2181: Connection refused");
+}
+
 TEST(connection_that_is_accepted_and_gives_no_session_says_so) {
     zkl_failures_take_line(AT "ZOO_INFO@f@1: initiated connection to server 10.0.1.1:2181");
     EXPECT_TEXT(find("10.0.1.1:2181"), "10.0.1.1:2181: " NO_SESSION);

@@ -1,0 +1,188 @@
+/* TLS, on a server of the test's own: which servers a client trusts, the files that it reads, and
+ * the end of its process. With a libzookeeper that has TLS only. */
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/tls_front.h"
+#include "support/unit.h"
+#include "zklock/zklock.h"
+
+enum { ENOUGH_MS = 20000, REFUSED_MS = 400 };
+
+extern char **environ;
+
+static zkl_client_options good_options(void) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = SCRIPTED_SESSION_MS;
+    options.connect_timeout_ms = ENOUGH_MS;
+    options.tls_ca_file = tls_file("ca.pem");
+    options.tls_certificate_file = tls_file("client.pem");
+    options.tls_key_file = tls_file("client.key");
+    return options;
+}
+
+static int open_with(const tls_front *front, const zkl_client_options *options) {
+    zkl_client *client = NULL;
+    int status = zkl_client_open(front->hosts, options, &client);
+    if (client != NULL) {
+        EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
+    }
+    return status;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* names: in the options; the others as tls_front_begin has them. "": it is trusted. */
+static void expect_refused(const char *common_name, const char *alternative_names,
+                           const char *names, const char *says) {
+    tls_front front;
+    tls_front_begin(&front, common_name, alternative_names);
+    zkl_client_options options = good_options();
+    options.tls_server_names = names;
+    bool is_trusted = says[0] == '\0';
+    bool is_said = false; /* once a handshake has failed */
+    for (int ms = is_trusted ? ENOUGH_MS : REFUSED_MS; ms <= ENOUGH_MS && !is_said; ms *= 2) {
+        options.connect_timeout_ms = ms;
+        EXPECT_INT(open_with(&front, &options), is_trusted ? ZKL_OK : ZKL_DISCONNECTED);
+        is_said = strstr(zkl_error_message(), says) != NULL;
+    }
+    EXPECT(is_said);
+    tls_front_end(&front);
+}
+
+#define NO_NAME "its certificate is for none of tls_server_names"
+
+TEST(address_is_looked_for_among_addresses_alone) {
+    (void)tls_keys_begin();
+    expect_refused("server", "IP:127.0.0.1", NULL, "");
+    expect_refused("server", "DNS:127.0.0.1", NULL, NO_NAME);
+    expect_refused("127.0.0.1", NULL, NULL, NO_NAME);
+    expect_refused("server", "IP:127.0.0.2,DNS:localhost", "127.0.0.1,[::1]:2281", NO_NAME);
+    tls_keys_end();
+}
+
+TEST(name_is_looked_for_among_alternative_names_alone) {
+    (void)tls_keys_begin();
+    expect_refused("server", "DNS:zk1.example.com", "zk2.example.com,zk1.example.com", "");
+    expect_refused("server", "DNS:*.example.com", "zk1.example.com", "");
+    expect_refused("zk1.example.com", NULL, "zk1.example.com", NO_NAME);
+    expect_refused("zk1.example.com", "DNS:zk2.example.com", "zk1.example.com", NO_NAME);
+    tls_keys_end();
+}
+
+TEST(only_a_star_alone_stands_for_all_names) {
+    (void)tls_keys_begin();
+    expect_refused("server", "DNS:elsewhere", "*", "");
+    expect_refused("server", "DNS:elsewhere", "*.example.com", NO_NAME);
+    expect_refused("server", "DNS:elsewhere", "zk1.example.com,*", NO_NAME);
+    tls_keys_end();
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static bool waits_for(const atomic_long *number, long wanted) {
+    for (int i = 0; i < ENOUGH_MS && *number != wanted; i++) {
+        (void)usleep(1000);
+    }
+    return *number == wanted;
+}
+
+/* libzookeeper reads them at each connection, and has a copy of ours. */
+TEST(files_that_are_renewed_are_shown_at_the_next_connection_of_the_session) {
+    (void)tls_keys_begin();
+    tls_front front;
+    zkl_client *client = NULL;
+    tls_front_begin(&front, "server", "IP:127.0.0.1");
+    zkl_client_options options = good_options();
+    EXPECT_INT(zkl_client_open(front.hosts, &options, &client), ZKL_OK);
+    EXPECT_INT(front.serial_of_client, 2);
+    tls_keys_renew(3);
+    tls_front_hang_up(&front);
+    EXPECT(waits_for(&front.serial_of_client, 3));
+    EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
+    tls_front_end(&front);
+    tls_keys_end();
+}
+
+TEST(key_that_others_may_read_is_refused) {
+    (void)tls_keys_begin();
+    tls_front front;
+    tls_front_begin(&front, "server", "IP:127.0.0.1");
+    zkl_client_options options = good_options();
+    EXPECT_INT(chmod(tls_file("client.key"), 0640), 0);
+    EXPECT_INT(open_with(&front, &options), ZKL_OK);
+    EXPECT_INT(chmod(tls_file("client.key"), 0604), 0);
+    EXPECT_REFUSED(open_with(&front, &options), "may be read by everybody");
+    EXPECT_INT(chmod(tls_file("client.key"), 0600), 0);
+    tls_front_end(&front);
+    tls_keys_end();
+}
+
+/* ---- Reasons --------------------------------------------------------------------------------- */
+
+/* libzookeeper knows of a handshake only that it failed. */
+TEST(reason_of_a_refusal_is_there_as_soon_as_it_has_failed) {
+    (void)tls_keys_begin();
+    tls_front front;
+    tls_front_begin(&front, "server", "DNS:elsewhere");
+    zkl_client_options options = good_options();
+    for (int ms = 60; ms <= 400; ms += 20) {
+        options.connect_timeout_ms = ms;
+        EXPECT_INT(open_with(&front, &options), ZKL_DISCONNECTED);
+        EXPECT(strstr(zkl_error_message(), "Success") == NULL);
+    }
+    tls_front_end(&front);
+    tls_keys_end();
+}
+
+/* ---- The end of a process ------------------------------------------------------------------- */
+
+enum { AT_A_TIME = 6, ROUNDS = 15, STEP_US = 4000 };
+
+static pid_t start_and_exit(const tls_front *front, const char *directory, int at_us,
+                            const char *when) {
+    char microseconds[16];
+    char program[] = TLS_EXIT_PROGRAM;
+    char *arguments[] = { program,      (char *)front->hosts, (char *)directory,
+                          microseconds, (char *)when,         NULL };
+    pid_t process = -1;
+    snprintf(microseconds, sizeof(microseconds), "%d", at_us);
+    EXPECT_INT(posix_spawn(&process, program, NULL, NULL, arguments, environ), 0);
+    return process;
+}
+
+static int count_crashes(const tls_front *front, const char *directory, const char *when) {
+    int crashes = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        pid_t processes[AT_A_TIME];
+        for (int i = 0; i < AT_A_TIME; i++) {
+            processes[i] =
+                start_and_exit(front, directory, (round * AT_A_TIME + i) * STEP_US, when);
+        }
+        for (int i = 0; i < AT_A_TIME; i++) {
+            int status = -1;
+            EXPECT_INT(waitpid(processes[i], &status, 0), processes[i]);
+            crashes += status == 0 ? 0 : 1;
+        }
+    }
+    return crashes;
+}
+
+TEST(exit_while_tls_connects_crashes_no_process) {
+    const char *directory = tls_keys_begin();
+    tls_front refused;
+    tls_front good;
+    tls_front_begin(&refused, "elsewhere", "DNS:elsewhere");
+    tls_front_begin(&good, "server", "IP:127.0.0.1");
+    EXPECT_INT(count_crashes(&refused, directory, "first"), 0);
+    EXPECT_INT(count_crashes(&refused, directory, "later"), 0);
+    EXPECT_INT(count_crashes(&good, directory, "closes"), 0);
+    tls_front_end(&good);
+    tls_front_end(&refused);
+    tls_keys_end();
+}
