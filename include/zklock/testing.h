@@ -196,11 +196,13 @@ ZKL_API void zkl_testing_pause(zkl_testing_process *process, int64_t ms);
 /* ---- Faults of clients: their sessions and connections ------------------------------ */
 
 /**
- * The servers end the client's sessions, as if they had not heard from it for its timeout: its
- * nodes are deleted, and its locks can be granted to others. Its connection breaks. It learns why
- * when it connects again, a few milliseconds later, and opens another session. So its grants are
- * SUSPECT, then LOST with the reason ZKL_SESSION_EXPIRED. Waits if the servers are electing a
- * leader.
+ * The servers begin to end the client's sessions, as if they had not heard from it for its timeout.
+ * When this returns, nothing has changed yet, for the servers or for the client: that takes time to
+ * pass, a few milliseconds, as in zkl_testing_sleep or any call that waits. First its nodes are
+ * deleted, and its locks can be granted to others. Its connection breaks. It learns why when it
+ * connects again, and opens another session. So its grants are held, SUSPECT, then LOST with the
+ * reason ZKL_SESSION_EXPIRED: zkl_testing_wait_for_state waits for that. Waits if the servers are
+ * electing a leader.
  */
 ZKL_API void zkl_testing_expire_session(zkl_client *client);
 

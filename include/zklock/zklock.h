@@ -69,11 +69,19 @@
  *   the fields that the program knows.
  * - Strings passed in are copied. Only handles, and results that have a _free function, must be
  *   freed.
- * - A call on a handle that is closed, or was never opened, returns ZKL_INVALID_ARGUMENT, with a
- *   message, unless a newer handle has the same address. This finds mistakes; it does not make it
- *   safe to close a handle that another thread is about to use.
+ * - A call on a handle that is closed, was never opened, or is of another kind returns
+ *   ZKL_INVALID_ARGUMENT, with a message, unless a newer handle has the same address; a function
+ *   that returns no status does nothing. This finds mistakes; it does not make it safe to close a
+ *   handle that another thread is about to use.
  * - Unless stated otherwise, any thread may call any function at any time.
- * - A zklock callback must not make a call that blocks: such a call returns ZKL_IN_CALLBACK.
+ * - A zklock callback must not make a call that blocks: such a call returns ZKL_IN_CALLBACK. It
+ * must return: no exception of C++ may leave it, nor longjmp() or pthread_exit().
+ * - A signal handler may call zkl_strerror(), zkl_version() and the functions that end in _name,
+ * and nothing else: the others take mutexes and memory. Let it write to a pipe or an eventfd, and
+ * let a thread that reads from that call zklock.
+ * - dlclose() does not unload the shared library: its threads, and OpenSSL, run its code for as
+ * long as the process lives. If you link the static one into a shared library of your own, link
+ * that with -z nodelete, or close all clients before it is unloaded.
  *
  * Copyright 2026 the zklock authors. Licensed under the Apache License 2.0.
  */
@@ -235,6 +243,10 @@ typedef enum zkl_status {
  * The string is static. Any thread; does not block.
  */
 ZKL_API const char *zkl_strerror(int status);
+
+/** The name of a status, for example "ZKL_TIMEOUT"; "unknown" for any other number. As
+ *  zkl_strerror. */
+ZKL_API const char *zkl_status_name(int status);
 
 /**
  * Details of this thread's last zklock call, in addition to its status. For wrong input: the input

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <utlist.h>
@@ -13,13 +14,21 @@
 /* A power of two; malloc aligns to 16 bytes. */
 enum { BUCKETS = 4096, ALIGNMENT = 16 };
 
+static const char *const kinds[] = { "client",      "lock",     "striped_lock",
+                                     "transaction", "election", "observer" };
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
 static zkl_handle *buckets[BUCKETS];
 
 static zkl_handle **bucket_of(const void *handle) {
     return &buckets[((uintptr_t)handle / ALIGNMENT) % BUCKETS];
 }
 
-void zkl_handle_open(zkl_handle *handle) {
+void zkl_handle_open(const char *kind, zkl_handle *handle) {
+    handle->kind = 0;
+    while (handle->kind < KINDS - 1 && strcmp(kinds[handle->kind], kind) != 0) {
+        handle->kind++;
+    }
     handle->process = (int)getpid();
     ZKL_WITH_MUTEX(&zkl_process_mutex);
     LL_PREPEND(*bucket_of(handle), handle);
@@ -30,29 +39,37 @@ void zkl_handle_close(zkl_handle *handle) {
     LL_DELETE(*bucket_of(handle), handle);
 }
 
-/* The process that opened it; 0: it is not open. */
-static int process_of(const void *handle) {
+/* A copy of its entry; without a process if it is not open. */
+static zkl_handle entry_of(const void *handle) {
     ZKL_WITH_MUTEX(&zkl_process_mutex);
     const zkl_handle *open = *bucket_of(handle);
     while (open != NULL && (const void *)open != handle) {
         open = open->next;
     }
-    return open != NULL ? open->process : 0;
+    return open != NULL ? *open : (zkl_handle){ .process = 0 };
 }
 
-bool zkl_handle_is_open(const void *handle) {
-    return process_of(handle) != 0;
+static bool is_of_kind(const char *kind, zkl_handle entry) {
+    return entry.process != 0 && strcmp(kinds[entry.kind], kind) == 0;
 }
 
-bool zkl_handle_is_ours(const void *handle) {
-    return process_of(handle) == (int)getpid();
+bool zkl_handle_is_open(const char *kind, const void *handle) {
+    return is_of_kind(kind, entry_of(handle));
 }
 
-int zkl_handle_check(const char *what, const void *handle) {
-    ZKL_TRY(zkl_validate_pointer(what, handle));
-    int process = process_of(handle);
-    if (process == 0) {
-        return zkl_refuse(what, NULL, "it is closed, or was never opened");
+bool zkl_handle_is_ours(const char *kind, const void *handle) {
+    zkl_handle entry = entry_of(handle);
+    return is_of_kind(kind, entry) && entry.process == (int)getpid();
+}
+
+int zkl_handle_check(const char *kind, const void *handle) {
+    ZKL_TRY(zkl_validate_pointer(kind, handle));
+    zkl_handle entry = entry_of(handle);
+    if (entry.process == 0) {
+        return zkl_refuse(kind, NULL, "it is closed, or was never opened");
     }
-    return process == (int)getpid() ? ZKL_OK : ZKL_FORKED;
+    if (!is_of_kind(kind, entry)) {
+        return zkl_refuse(kind, NULL, "it is a handle of another kind: %s", kinds[entry.kind]);
+    }
+    return entry.process == (int)getpid() ? ZKL_OK : ZKL_FORKED;
 }

@@ -90,7 +90,7 @@ static zkl_client *make_client(const zkl_client_options *options) {
     pthread_mutex_init(&client->mutex, NULL);
     zkl_condition_begin(&client->changed);
     zkl_condition_begin(&client->timers_changed);
-    zkl_handle_open(&client->open);
+    zkl_handle_open("client", &client->open);
     client->references = 1;
     client->options = *options;
     client->watched_bytes_max = ZKL_WATCHED_BYTES_MAX;

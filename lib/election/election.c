@@ -79,14 +79,14 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
         free(election);
         return status;
     }
-    zkl_handle_open(&election->open);
+    zkl_handle_open("election", &election->open);
     *result = election;
     return ZKL_OK;
 }
 
 void zkl_election_close(zkl_election *election) {
     ZKL_NOT_CANCELLED;
-    if (!zkl_handle_is_ours(election)) {
+    if (!zkl_handle_is_ours("election", election)) {
         return;
     }
     zkl_lock_close(election->lock);
@@ -95,7 +95,7 @@ void zkl_election_close(zkl_election *election) {
 }
 
 zkl_lock *zkl_election_lock(const zkl_election *election) {
-    return zkl_handle_is_open(election) ? election->lock : NULL;
+    return zkl_handle_is_open("election", election) ? election->lock : NULL;
 }
 
 /* ---- Campaigns ---------------------------------------------------------------------- */

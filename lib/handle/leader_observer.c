@@ -112,14 +112,14 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
         free(observer);
         return status;
     }
-    zkl_handle_open(&observer->open);
+    zkl_handle_open("observer", &observer->open);
     *result = observer;
     return ZKL_OK;
 }
 
 void zkl_observer_close(zkl_observer *observer) {
     ZKL_NOT_CANCELLED;
-    if (!zkl_handle_is_ours(observer)) {
+    if (!zkl_handle_is_ours("observer", observer)) {
         return;
     }
     zkl_handle_close(&observer->open);

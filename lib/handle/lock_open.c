@@ -220,7 +220,7 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
         free_lock(lock);
         return status;
     }
-    zkl_handle_open(&lock->open);
+    zkl_handle_open("lock", &lock->open);
     lock->origin->process = lock->open.process;
     *result = lock;
     return ZKL_OK;
@@ -273,7 +273,7 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, 
 /* The lock is released before the wait for a state callback that runs. */
 void zkl_lock_close(zkl_lock *lock) {
     ZKL_NOT_CANCELLED;
-    if (!zkl_handle_is_ours(lock)) {
+    if (!zkl_handle_is_ours("lock", lock)) {
         return;
     }
     zkl_client *client = lock->client;

@@ -186,7 +186,7 @@ int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
     ZKL_WITH_MUTEX(&lock->client->mutex);
     ZKL_TRY(zkl_lock_check_held(lock));
     ZKL_TRY(make_transaction(lock, result));
-    zkl_handle_open(&(*result)->open);
+    zkl_handle_open("transaction", &(*result)->open);
     return ZKL_OK;
 }
 
@@ -197,7 +197,7 @@ static void drop(zkl_transaction *transaction) {
 }
 
 void zkl_transaction_free(zkl_transaction *transaction) {
-    if (zkl_handle_is_open(transaction)) {
+    if (zkl_handle_is_open("transaction", transaction)) {
         zkl_handle_close(&transaction->open);
         drop(transaction);
     }

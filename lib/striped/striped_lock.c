@@ -166,7 +166,7 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     self->references = 1;
     self->stripes = stripes;
     self->fail_on_session_expiry = options.fail_on_session_expiry != 0;
-    zkl_handle_open(&self->open);
+    zkl_handle_open("striped_lock", &self->open);
     int status = open_stripes(self, client, information.lock_root, resource, &options);
     if (status != ZKL_OK) {
         zkl_striped_lock_close(self);
@@ -180,7 +180,7 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
  * callback of the last one that was asked for. */
 void zkl_striped_lock_close(zkl_striped_lock *self) {
     ZKL_NOT_CANCELLED;
-    if (!zkl_handle_is_ours(self)) {
+    if (!zkl_handle_is_ours("striped_lock", self)) {
         return;
     }
     pthread_mutex_lock(&self->mutex);
@@ -403,8 +403,8 @@ int zkl_striped_lock_cancel(zkl_striped_lock *self) {
 /* In a forked child a thread that is not there may have the mutex; any of the locks says that it is
  * forked. */
 zkl_lock *zkl_striped_lock_held(zkl_striped_lock *self) {
-    if (!zkl_handle_is_ours(self)) {
-        return zkl_handle_is_open(self) ? self->locks[0] : NULL;
+    if (!zkl_handle_is_ours("striped_lock", self)) {
+        return zkl_handle_is_open("striped_lock", self) ? self->locks[0] : NULL;
     }
     ZKL_WITH_MUTEX(&self->mutex);
     return find_last(self);

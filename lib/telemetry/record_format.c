@@ -44,7 +44,6 @@ void zkl_text_add_value(zkl_text *text, const char *value) {
 /* ---- Names --------------------------------------------------------------- */
 
 #define NAME(name) #name,
-#define STATUS_NAME(name, value, text) [-(value)] = #name,
 #define ASKED(asked, answered) #asked,
 #define ANSWERED(asked, answered) #answered,
 
@@ -70,9 +69,8 @@ const zkl_record_names *zkl_record_names_of(zkl_record_type type) {
 }
 
 const char *zkl_record_status_name(int status) {
-    static const char *const names[] = { ZKL_STATUS_LIST(STATUS_NAME) };
-    bool is_known = status <= 0 && status > -(int)COUNT_OF(names);
-    return is_known ? names[-status] : NULL;
+    const char *name = zkl_status_name(status);
+    return strcmp(name, "unknown") != 0 ? name : NULL;
 }
 
 static void add_name(zkl_text *text, const zkl_record_names *names, unsigned value) {

@@ -67,7 +67,7 @@ static void begin(zkl_client *client, zkl_client_session *session) {
     client->references = 1;
     client->sessions = session;
     pthread_mutex_init(&client->mutex, NULL);
-    zkl_handle_open(&client->open);
+    zkl_handle_open("client", &client->open);
 }
 
 static void end(zkl_client *client) {

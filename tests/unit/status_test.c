@@ -97,10 +97,18 @@ TEST(every_status_has_a_text_of_its_own) {
     EXPECT_TEXT(zkl_strerror(ZKL_TIMEOUT), "the deadline passed before the operation was complete");
 }
 
+TEST(every_status_has_the_name_that_programs_write) {
+#define EXPECT_NAME(name, value, text) EXPECT_TEXT(zkl_status_name(value), #name);
+    ZKL_STATUS_LIST(EXPECT_NAME)
+#undef EXPECT_NAME
+    EXPECT_TEXT(zkl_status_name(-2), "ZKL_TIMEOUT");
+}
+
 TEST(numbers_that_are_no_status_say_so) {
     static const int strangers[] = { 1, 2, 100, -100, -500, -1000, INT32_MAX, INT32_MIN };
     for (size_t i = 0; i < COUNT_OF(strangers); i++) {
         EXPECT_TEXT(zkl_strerror(strangers[i]), "unknown status");
+        EXPECT_TEXT(zkl_status_name(strangers[i]), "unknown");
     }
 }
 

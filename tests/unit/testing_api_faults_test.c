@@ -85,6 +85,18 @@ TEST(client_may_be_closed_while_its_sessions_end_waits_for_a_leader) {
     zkl_testing_end();
 }
 
+/* As the header has it. */
+TEST(end_of_a_session_takes_time_to_pass) {
+    begin_with(0, false);
+    zkl_testing_expire_session(holder.client);
+    int64_t ended_ms = zkl_testing_now_ms();
+    EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 2);
+    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_OK);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, TIMEOUT_MS), 1);
+    EXPECT(zkl_testing_now_ms() - ended_ms < SOON_MS);
+    end_handed_over(ZKL_LOST);
+}
+
 TEST(partition_past_the_session_is_lost) {
     begin_with(0, false);
     zkl_testing_partition(holder.client, 3LL * TIMEOUT_MS);
