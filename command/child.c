@@ -42,6 +42,7 @@ static void set_environment(const job *what, const message *grant) {
     char number[NUMBER_SIZE];
     setenv("ZKLOCK_RESOURCE", what->resources[0], 1);
     setenv("ZKLOCK_NODE", grant->node, 1);
+    setenv("ZKLOCK_OWNER", what->owner, 1);
     snprintf(number, sizeof(number), "%" PRId64, grant->token);
     setenv("ZKLOCK_TOKEN", number, 1);
     if (grant->slot >= 0) {

@@ -302,6 +302,7 @@ static int open_lock(holder *self) {
     const job *what = self->job;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX];
+    options.owner = what->owner;
     options.permits = what->permits;
     options.max_hold_ms = hold_limit(self);
     options.revocable = what->revocable ? 1 : 0;

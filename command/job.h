@@ -24,10 +24,11 @@ typedef struct job {
     on_lost on_lost;
     const char *on_lost_command;
     bool restart;
-    bool revocable;            /* given up if somebody asks for it */
-    bool once;                 /* only if the mark says that it is due; a success is marked */
-    int64_t period_ms;         /* of once; 0: a day, unless: */
-    const char *until_changed; /* of once; NULL: by the period */
+    bool revocable;                /* given up if somebody asks for it */
+    bool once;                     /* only if the mark says that it is due; a success is marked */
+    int64_t period_ms;             /* of once; 0: a day, unless: */
+    const char *until_changed;     /* of once; NULL: by the period */
+    char owner[ZKL_OWNER_MAX + 1]; /* of this run, and of those that its command starts */
     bool quiet;
     bool verbose;
     char **command; /* ends with NULL */

@@ -1,7 +1,10 @@
 #include "run.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "duration.h"
 #include "exit_status.h"
@@ -204,6 +207,20 @@ static int check(const job *what) {
     return EXIT_DONE;
 }
 
+/* That of the run that has started us, if there is one: to wait for what it holds is a deadlock. */
+static void choose_owner(job *what) {
+    const char *given = getenv("ZKLOCK_OWNER");
+    bool is_nested = given != NULL && strlen(given) < sizeof(what->owner) &&
+                     strncmp(given, ZKL_OWNER_SHARED, strlen(ZKL_OWNER_SHARED)) == 0;
+    uint64_t number[2] = { 0 };
+    if (is_nested) {
+        strcpy(what->owner, given);
+    } else if (getrandom(number, sizeof(number), 0) == (ssize_t)sizeof(number)) {
+        snprintf(what->owner, sizeof(what->owner), "%s%016" PRIx64 "%016" PRIx64, ZKL_OWNER_SHARED,
+                 number[0], number[1]);
+    }
+}
+
 static int run(const subcommand *of, const settings *all, int argc, char **argv) {
     static char *shell[] = { "/bin/sh", "-c", NULL, NULL };
     run_arguments *self = of->self;
@@ -222,6 +239,7 @@ static int run(const subcommand *of, const settings *all, int argc, char **argv)
     what->resources[0] = argv[0];
     what->resource_count++;
     shell[2] = (char *)self->line;
+    choose_owner(what);
     what->command = self->line != NULL ? shell : argv + 1;
     int status = check(what);
     return status == EXIT_DONE ? front_run(what) : status;

@@ -183,7 +183,8 @@ typedef struct zkl_deadlocks {
  * - Some nodes name no owner: nodes of other libraries, and nodes whose lock somebody has asked
  *   for. Then the whole session counts as one owner. If several threads share that session, the
  *   circle may be no deadlock: identity.owner is "" there.
- * - A job whose nodes are in several sessions is not recognised as one owner.
+ * - A job whose nodes are in several sessions is one owner only if its name begins with
+ *   ZKL_OWNER_SHARED.
  * - A waiter for one of several permits proceeds when any holder leaves, so it is never part of a
  *   circle.
  * - A node that is being deleted counts until it is gone. So a holder that is upgrading can briefly

@@ -121,6 +121,8 @@ extern "C" {
 #define ZKL_LABEL_MAX 128
 /** Longest name of a lock's owner, in bytes without the NUL. */
 #define ZKL_OWNER_MAX 128
+/** What the name of an owner begins with that locks of several sessions share. */
+#define ZKL_OWNER_SHARED "shared:"
 /** Longest note in a lock's node, in bytes without the NUL. */
 #define ZKL_NOTE_MAX 256
 /** Room for the full path of a lock's node, with its NUL. */
@@ -878,7 +880,9 @@ typedef struct zkl_lock_options {
      *  for another. NULL: the process id and a number, that of the thread that calls
      *  zkl_lock_acquire, or that of the handle for zkl_lock_acquire_async. Set it if one
      *  thread acquires for several jobs, or if one job acquires in several threads or
-     *  asynchronously: one value for all locks of a job, another for each job. At most
+     *  asynchronously: one value for all locks of a job, another for each job. It counts within
+     *  its session, but if it begins with ZKL_OWNER_SHARED it is one owner wherever it occurs,
+     *  for a job of several processes: add what nobody else has, as a UUID. At most
      *  ZKL_OWNER_MAX bytes of UTF-8 without control characters. */
     const char *owner;
     /** 1: the state callback, which must be set, receives ZKL_STATE_CONTENDED when somebody

@@ -20,10 +20,19 @@ typedef struct search {
 
 /* ---- Owners --------------------------------------------------------------------------- */
 
+static bool is_of_many_sessions(const zkl_contender *one) {
+    return strncmp(one->identity.owner, ZKL_OWNER_SHARED, strlen(ZKL_OWNER_SHARED)) == 0;
+}
+
+/* Those that sessions share come before all others. */
 static int compare_owners(const void *one, const void *other) {
     const zkl_contender *first = &(*(zkl_line_entry *const *)one)->contender;
     const zkl_contender *second = &(*(zkl_line_entry *const *)other)->contender;
-    if (first->session_id != second->session_id) {
+    bool is_shared_one = is_of_many_sessions(first);
+    if (is_shared_one != is_of_many_sessions(second)) {
+        return is_shared_one ? -1 : 1;
+    }
+    if (!is_shared_one && first->session_id != second->session_id) {
         return first->session_id < second->session_id ? -1 : 1;
     }
     return strcmp(first->identity.owner, second->identity.owner);

@@ -56,6 +56,29 @@ class Shows(CommandTest):
         self.assertEqual(json.loads(self.run_it(0, "deadlocks", "--json")[0]),
                          {"deadlocks": [], "are_more": False, "skipped": []})
 
+    def test_a_deadlock_of_commands_that_run_each_other(self):
+        """Each has two sessions: the owner passes through the environment."""
+        ours, other = self.resource, self.resource + "-other"
+        line = "touch at-{0}; while [ ! -e go ]; do sleep 0.05; done; exec {1} run {0} true"
+        one = self.start("run", ours, "-c", line.format(other, ZKLOCK))
+        two = self.start("run", other, "-c", line.format(ours, ZKLOCK))
+        wait_until(lambda: {f"at-{ours}", f"at-{other}"} <= set(os.listdir(self.directory)), "both hold a lock")
+        self.assertEqual(self.run_it(0, "deadlocks")[0], "no deadlocks\n")
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        wait_until(lambda: "deadlock 1" in self.run_it(0, "deadlocks")[0], "a deadlock")
+        circle, = json.loads(self.run_it(0, "deadlocks", "--json")[0])["deadlocks"]
+        self.assertEqual({wait["resource"] for wait in circle}, {ours, other})
+        self.signal(one, signal.SIGTERM)
+        self.end(one, 128 + signal.SIGTERM)
+        self.end(two, 0)  # it is granted the lock of the other now
+
+    def test_a_command_that_waits_for_itself(self):
+        process = self.start("run", self.resource, ZKLOCK, "run", self.resource, "true")
+        wait_until(lambda: "deadlock 1" in self.run_it(0, "deadlocks")[0], "a deadlock")
+        self.signal(process, signal.SIGTERM)
+        self.end(process, 128 + signal.SIGTERM)
+
     def test_no_colour_but_on_a_terminal_that_wants_it(self):
         self.start_holder()
         self.assertNotIn("\x1b", self.run_it(0, "status", self.resource)[0])

@@ -546,6 +546,24 @@ TEST(owners_of_one_name_in_two_sessions_are_two) {
     end();
 }
 
+TEST(owner_that_sessions_share_is_one) {
+    begin(24);
+    make("/locks");
+    make("/locks/a");
+    make("/locks/b");
+    int64_t one = zkl_ensemble_make_session(ensemble);
+    int64_t two = zkl_ensemble_make_session(ensemble);
+    int64_t three = zkl_ensemble_make_session(ensemble);
+    int64_t four = zkl_ensemble_make_session(ensemble);
+    add_node(one, "/locks/a/x-lock-0000000001", "shared:x");
+    add_node(two, "/locks/b/x-lock-0000000001", "shared:y");
+    add_node(three, "/locks/a/x-lock-0000000002", "shared:y");
+    expect_deadlocks("");
+    add_node(four, "/locks/b/x-lock-0000000002", "shared:x");
+    expect_deadlocks("shared:x in b > shared:y in a");
+    end();
+}
+
 /* What is gone before the second look is not told. Without that look some seeds tell it. */
 TEST(circle_that_is_gone_at_the_second_look_is_not_told) {
     size_t found = 0;
