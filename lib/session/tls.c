@@ -26,7 +26,7 @@
 #include "session/tls_files.h"
 
 enum { NAME_SIZE = 16, ADDRESS_SIZE = 128, WHY_SIZE = 112, FILE_SIZE = 32, HOST_SIZE = 256 };
-enum { LEAVE_MS = 2000 };
+enum { LEAVE_MS = 2000, EXIT_MS = 5000 };
 
 /* After a failure, as each attempt takes libzookeeper 25 ms of processor time: it reads all
  * authorities of the system. */
@@ -311,7 +311,7 @@ static void stop(zkl_tls *self, int64_t deadline_ms) {
 }
 
 static void on_exit_of_process(void) {
-    int64_t deadline_ms = zkl_deadline(LEAVE_MS);
+    int64_t deadline_ms = zkl_deadline(EXIT_MS);
     if (owner != getpid()) {
         return; /* a fork has no threads, and perhaps a mutex that one of them had */
     }
@@ -429,7 +429,7 @@ bool zkl_tls_set_servers(zkl_tls *self, const char *addresses) {
     ZKL_WITH_MUTEX(&self->lock);
     await_address(self);
     free(self->servers);
-    self->servers = strdup(addresses);
+    self->servers = is_over ? NULL : strdup(addresses); /* it is to have nobody then */
     if (self->servers == NULL) {
         return false;
     }

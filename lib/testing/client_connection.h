@@ -53,6 +53,7 @@ typedef struct zkl_client_delivery {
 typedef struct zkl_client_credential {
     char *scheme;
     char *secret;
+    size_t size; /* of that */
     struct zkl_client_credential *prev, *next;
 } zkl_client_credential;
 

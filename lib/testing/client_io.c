@@ -150,7 +150,7 @@ static void forget_credential(zkl_connection *self, zkl_client_credential *crede
 }
 
 static void send_credential(zkl_connection *self, const zkl_client_credential *credential) {
-    zkl_call *call = zkl_call_make_auth(credential->scheme, credential->secret);
+    zkl_call *call = zkl_call_make_auth(credential->scheme, credential->secret, credential->size);
     call->xid = AUTH_XID;
     self->unanswered++;
     zkl_client_send(self, call);
@@ -190,6 +190,7 @@ void zkl_client_introduce(zkl_connection *self) {
     kept->scheme = zkl_testing_copy_text(given.scheme);
     kept->secret = zkl_testing_allocate(given.size + 1);
     memcpy(kept->secret, given.secret, given.size);
+    kept->size = given.size;
     DL_APPEND(self->credentials, kept);
     send_credential(self, kept);
     set_timer(self);

@@ -65,11 +65,12 @@ zkl_call *zkl_call_make_path(zkl_call_kind kind, const char *path) {
     return call;
 }
 
-zkl_call *zkl_call_make_auth(const char *scheme, const char *secret) {
-    zkl_call *call = zkl_call_make(ZKL_CALL_AUTH, text_size(scheme) + text_size(secret));
+zkl_call *zkl_call_make_auth(const char *scheme, const void *secret, size_t size) {
+    zkl_call *call = zkl_call_make(ZKL_CALL_AUTH, text_size(scheme) + size);
     char *room = (char *)(call + 1);
     call->path = put_text(&room, scheme);
-    call->secret = put_text(&room, secret);
+    call->secret = put_bytes(&room, secret, size);
+    call->secret_size = size;
     return call;
 }
 

@@ -26,6 +26,7 @@ typedef struct zkl_call {
     size_t operation_count;
     const char *path;   /* auth: the scheme */
     const char *secret; /* auth */
+    size_t secret_size;
     bool watch;
     zkl_watch_kind watch_kind; /* remove watches */
     zkl_watched *watched;
@@ -61,7 +62,7 @@ zkl_call *zkl_call_make(zkl_call_kind kind, size_t extra);
 zkl_call *zkl_call_make_operations(zkl_call_kind kind, zkl_write_kind write,
                                    const zkl_write *operations, size_t count);
 zkl_call *zkl_call_make_path(zkl_call_kind kind, const char *path);
-zkl_call *zkl_call_make_auth(const char *scheme, const char *secret);
+zkl_call *zkl_call_make_auth(const char *scheme, const void *secret, size_t size);
 zkl_call *zkl_call_make_watches(const zkl_watched *watched, size_t count);
 
 typedef enum zkl_answer_kind {

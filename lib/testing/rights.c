@@ -61,10 +61,11 @@ void zkl_ensemble_refuse_digests(zkl_ensemble *ensemble, bool refuse) {
 /* ---- Identities ------------------------------------------------------------------------------ */
 
 /* As DigestAuthenticationProvider does, which is the only one that these servers have. */
-zkl_server_error zkl_rights_add_identity(zkl_wire *wire, const char *scheme, const char *secret) {
+zkl_server_error zkl_rights_add_identity(zkl_wire *wire, const char *scheme, const char *secret,
+                                         size_t secret_size) {
     char id[ZKL_DIGEST_ID_SIZE];
-    if (wire->ensemble->refuses_digests || strcmp(scheme, "digest") != 0 ||
-        !zkl_digest_id(secret, strlen(secret), id)) {
+    if (wire->ensemble->refuses_digests || strcmp(scheme, "digest") != 0 || secret_size == 0 ||
+        !zkl_digest_id(secret, secret_size, id)) {
         return ZKL_SERVER_ERROR_AUTH_FAILED;
     }
     size_t known = wire->identities != NULL ? strlen(wire->identities) : 0;

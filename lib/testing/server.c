@@ -478,7 +478,7 @@ static bool refuses_early(const zkl_attachment *attachment, zkl_call *call) {
 /* As ZooKeeperServer.processPacket: at once, before requests that are under way are answered. A
  * client that is refused is sent away. */
 static void answer_auth(zkl_wire *wire, zkl_call *call) {
-    call->error = zkl_rights_add_identity(wire, call->path, call->secret);
+    call->error = zkl_rights_add_identity(wire, call->path, call->secret, call->secret_size);
     zkl_wire_answer(wire, make_reply(call));
     if (call->error != ZKL_SERVER_ERROR_NONE) {
         zkl_wire_close(wire);

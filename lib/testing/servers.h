@@ -195,7 +195,8 @@ enum {
 void zkl_rights_grant_again(zkl_ensemble *ensemble);
 void zkl_rights_end(zkl_ensemble *ensemble);
 /* A connection tells who its client is. */
-zkl_server_error zkl_rights_add_identity(zkl_wire *wire, const char *scheme, const char *secret);
+zkl_server_error zkl_rights_add_identity(zkl_wire *wire, const char *scheme, const char *secret,
+                                         size_t size);
 /* NULL, a node that is not there: yes. */
 bool zkl_rights_grant(const zkl_ensemble *ensemble, const zkl_node *node, int permission,
                       const char *identities);

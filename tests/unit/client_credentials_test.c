@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "client/client.h"
 #include "support/unit.h"
 #include "testing/ensemble.h"
+#include "testing/machine.h"
 #include "testing/world.h"
 #include "zklock/election.h"
 
@@ -414,6 +416,121 @@ TEST(credential_that_is_refused_later_ends_the_client) {
     EXPECT_INT(zkl_client_info(client, &information), ZKL_OK);
     EXPECT_INT(information.sessions_expired, 0);
     EXPECT_INT(zkl_client_close(client, 0), ZKL_PENDING); /* its nodes go with the session */
+    end();
+}
+
+static void until_second_session_stands(zkl_client *client) {
+    zkl_client_session *second = NULL;
+    pthread_mutex_lock(&client->mutex);
+    EXPECT_INT(zkl_sessions_add(client, &second), ZKL_OK);
+    pthread_mutex_unlock(&client->mutex);
+    until_shown();
+    EXPECT(second->session.connected);
+}
+
+/* From now on requests run on the second session. */
+static void fill_first_session(zkl_client *client) {
+    pthread_mutex_lock(&client->mutex);
+    client->sessions->session.watched_bytes += client->watched_bytes_max;
+    pthread_mutex_unlock(&client->mutex);
+}
+
+static void empty_first_session(zkl_client *client) {
+    pthread_mutex_lock(&client->mutex);
+    client->sessions->session.watched_bytes -= client->watched_bytes_max;
+    pthread_mutex_unlock(&client->mutex);
+}
+
+TEST(other_credentials_are_shown_by_each_session) {
+    begin();
+    zkl_client *client = open_client("stock:secret");
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    until_second_session_stands(client);
+    EXPECT_INT(show(client, "sales:secret"), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_NO_PERMISSION);
+    fill_first_session(client);
+    EXPECT_INT(try_lock(client), ZKL_NO_PERMISSION);
+    EXPECT_INT(show(client, "stock:secret"), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    empty_first_session(client);
+    until_shown(); /* its server may lag behind */
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    close_client(client);
+    end();
+}
+
+/* libzookeeper would show the old ones when it is back. */
+TEST(other_credentials_are_shown_by_a_session_that_is_disconnected_meanwhile) {
+    begin();
+    zkl_client *client = open_client("stock:secret");
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    for (uint32_t i = 0; i < SERVERS; i++) {
+        zkl_ensemble_stop_server(ensemble, i);
+    }
+    zkl_world_sleep_us((int64_t)TICK_MS * US_PER_MS);
+    EXPECT_INT(try_lock(client), ZKL_DISCONNECTED);
+    EXPECT_INT(show(client, "sales:secret"), ZKL_OK);
+    for (uint32_t i = 0; i < SERVERS; i++) {
+        zkl_ensemble_start_server(ensemble, i);
+    }
+    zkl_world_sleep_us((int64_t)4 * SESSION_MS * US_PER_MS);
+    EXPECT_INT(try_lock(client), ZKL_NO_PERMISSION);
+    (void)zkl_client_close(client, 0); /* of the try that was lost a node may be left */
+    end();
+}
+
+TEST(other_credentials_are_shown_though_their_connection_fails_at_first) {
+    begin();
+    zkl_client *client = open_client("stock:secret");
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    zkl_opens_fail(2);
+    EXPECT_INT(show(client, "sales:secret"), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_OK); /* it has the old connection still */
+    zkl_world_sleep_us((int64_t)ENOUGH_MS * US_PER_MS);
+    EXPECT_INT(try_lock(client), ZKL_NO_PERMISSION);
+    close_client(client);
+    end();
+}
+
+/* An ACL for whom the client was would let that one in: it has shown nobody. */
+TEST(auth_stands_for_nobody_when_nobody_is_shown_any_more) {
+    begin();
+    const zkl_credential credential = digest("stock:secret");
+    zkl_client_options options = options_of(&credential, 1);
+    options.parent_acl = NULL;
+    zkl_client *client = open_with(&options);
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    EXPECT_INT(zkl_client_set_credentials(client, NULL, 0), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_NO_PERMISSION);
+    close_client(client);
+    end();
+}
+
+/* Of the callback as of the list: what is behind the NUL is part of the secret. */
+TEST(secret_does_not_end_at_a_nul) {
+    begin();
+    zkl_credential credential = digest("stock:se");
+    credential.secret = "stock:se\0cret";
+    credential.size = sizeof("stock:se\0cret") - 1;
+    zkl_client_options options = options_of(&credential, 1);
+    zkl_client *client = open_with(&options);
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    zkl_client *cut = open_client("stock:se");
+    EXPECT_INT(try_lock(cut), ZKL_NO_PERMISSION);
+    credential.secret = "stock:se\0tter";
+    zkl_client *other = open_with(&options);
+    EXPECT_INT(try_lock(other), ZKL_NO_PERMISSION);
+    credential.secret = "stock:se\0cret";
+    zkl_client *colleague = open_with(&options);
+    EXPECT_INT(try_lock(colleague), ZKL_OK);
+    close_client(colleague);
+    close_client(other);
+    close_client(cut);
+    close_client(client);
     end();
 }
 

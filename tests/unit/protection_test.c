@@ -550,6 +550,20 @@ TEST(own_credential_is_shown_where_those_of_the_application_do_not_forbid_it) {
     expect_shown(&has_others, none, "");
 }
 
+/* libzookeeper may be out of memory; the same one is asked for again then. */
+TEST(own_credential_that_was_not_taken_is_given_again_and_protects_nothing_yet) {
+    static const zkl_operations_table table = { .random = random_bytes };
+    zkl_operations operations = { &table };
+    zkl_protection self = { .wanted = true };
+    zkl_credential own = ZKL_CREDENTIAL_INIT;
+    for (int i = 0; i < 3; i++) {
+        EXPECT(zkl_protection_next(&self, &operations, 0, &own));
+        EXPECT(!self.active);
+    }
+    EXPECT(!zkl_protection_next(&self, &operations, 1, &own));
+    EXPECT(self.active);
+}
+
 /* The servers are to refuse it, as they do where nobody is shown: it stands for more than is known.
  */
 TEST(auth_of_a_lock_stands_for_nobody_where_identities_are_not_known) {

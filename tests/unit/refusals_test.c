@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <zookeeper/zookeeper.h>
+
 #include "support/scripted_server.h"
 #include "support/unit.h"
 #include "zklock/zklock.h"
@@ -25,6 +27,18 @@ enum {
 };
 
 static scripted_server server;
+static atomic_int adds_that_fail;
+
+/* As when it has no memory. */
+int __real_zoo_add_auth(zhandle_t *handle, const char *scheme, const char *secret, int size,
+                        void_completion_t done, const void *data);
+int __wrap_zoo_add_auth(zhandle_t *handle, const char *scheme, const char *secret, int size,
+                        void_completion_t done, const void *data);
+int __wrap_zoo_add_auth(zhandle_t *handle, const char *scheme, const char *secret, int size,
+                        void_completion_t done, const void *data) {
+    return adds_that_fail-- > 0 ? ZSYSTEMERROR
+                                : __real_zoo_add_auth(handle, scheme, secret, size, done, data);
+}
 
 static void begin(void) {
     unit_must_be_done_within(AT_MOST_S);
@@ -167,4 +181,14 @@ static unsigned warnings_of(bool gives_no_password) {
 TEST(servers_that_give_a_session_no_password_are_warned_of_once) {
     EXPECT_INT(warnings_of(true), 1);
     EXPECT_INT(warnings_of(false), 0);
+}
+
+/* The own identity of the session: it would not stand before that has been shown. */
+TEST(credential_that_libzookeeper_could_not_take_is_given_to_it_again) {
+    begin();
+    adds_that_fail = 2;
+    zkl_client *client = open_client();
+    EXPECT_INT(adds_that_fail, -1);
+    (void)zkl_client_close(client, 1000);
+    end();
 }
