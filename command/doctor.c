@@ -248,14 +248,15 @@ static void judge_session(doctor *self, zkl_client *client) {
     }
 }
 
-/* What is unsupported is told before the files are read, in which nothing is. */
+/* What is unsupported is told before the files are read, which cannot be there. */
 static void judge_library(doctor *self) {
+    static const char nowhere[] = "/dev/null/none";
     zkl_client_options tls = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client_options sasl = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
-    tls.tls_ca_file = "/dev/null";
-    tls.tls_certificate_file = "/dev/null";
-    tls.tls_key_file = "/dev/null";
+    tls.tls_ca_file = nowhere;
+    tls.tls_certificate_file = nowhere;
+    tls.tls_key_file = nowhere;
     tls.connect_timeout_ms = 1;
     sasl.sasl_mechanism = "DIGEST-MD5";
     sasl.connect_timeout_ms = 1;
@@ -490,7 +491,8 @@ static void judge_queues(doctor *self, zkl_client *client) {
     zkl_resource_list *list = NULL;
     size_t long_queues = 0;
     int status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
-    for (size_t i = 0; list != NULL && i < list->count; i++) {
+    size_t count = list != NULL ? list->count : 0; /* some may be there though not all are */
+    for (size_t i = 0; i < count; i++) {
         const zkl_resource *one = list->resources[i];
         if (one->contenders * CONTENDER_BYTES > JAVA_LIST_BYTES_MAX) {
             long_queues++;
@@ -506,8 +508,8 @@ static void judge_queues(doctor *self, zkl_client *client) {
              "cannot be listed%s: %s. %s", list != NULL ? ", some of them" : "",
              zkl_strerror(status), zkl_error_message());
     } else if (long_queues == 0) {
-        find(self, LEVEL_OK, "resources", "%zu below %s, none with a queue that is too long",
-             list->count, self->settings->values[SETTING_LOCK_ROOT]);
+        find(self, LEVEL_OK, "resources", "%zu below %s, none with a queue that is too long", count,
+             self->settings->values[SETTING_LOCK_ROOT]);
     }
     zkl_resources_free(list);
 }

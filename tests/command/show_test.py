@@ -428,7 +428,12 @@ class Doctor(CommandTest):
     def test_finds_resources_that_cannot_be_listed(self):
         found = self.findings_between(lambda opcode, request, reply: with_error(reply, NO_AUTH)
                                       if opcode == CHILDREN and b"zklock-doctor" not in request else reply, 1)
-        self.assert_finds("bad", "resources", "^cannot be listed", found)
+        self.assert_finds("bad", "resources", "^cannot be listed: ", found)
+
+    def test_finds_a_resource_that_cannot_be_read(self):
+        found = self.findings_between(lambda opcode, request, reply: with_error(reply, NO_AUTH)
+                                      if opcode == CHILDREN and f"/locks/{self.resource}".encode() in request else reply)
+        self.assert_finds("warning", "resources", "^cannot be listed, some of them: ", found)
 
 
 class Top(CommandTest):
