@@ -1428,6 +1428,10 @@ ZKL_API int zkl_client_dispatch(zkl_client *client, size_t *count);
  * long, can make them late: the servers refuse them once the next holder could have been granted
  * the lock.
  *
+ * The check is by the name of the node. Somebody who deletes the node and makes another under its
+ * name, which takes the right to do both, lets a transaction of the former holder pass, until that
+ * is told that it has lost the lock. zkl_lock_verify tells such a node from ours.
+ *
  *     zkl_transaction *transaction = NULL;
  *     int status = zkl_transaction_begin(lock, &transaction);
  *     if (status == ZKL_OK) {

@@ -17,6 +17,7 @@
 #include "handle/call.h"
 #include "handle/lender.h"
 #include "recipe/node_name.h"
+#include "recipe/request_core.h"
 #include "session/explanation.h"
 #include "session/guarded_write.h"
 
@@ -221,11 +222,24 @@ static void find_nodes(zkl_transaction *transaction) {
     }
 }
 
-/* During a downgrade nothing is sent, because it is not known which node the lock has. */
+/* The request checks its node now, and not only at the next probe, and reports the loss. */
+static void look_for_node(zkl_lock *lock, size_t number) {
+    zkl_request_runner *runner = lock->members[number].runner;
+    if (runner != NULL) {
+        zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
+    }
+}
+
+/* During a downgrade nothing is sent, because it is not known which node the lock has. A check
+ * knows a node by its name alone: the look before it, or the watch since the last one, tells
+ * whether it is ours. */
 static bool prepare(void *arg) {
     zkl_transaction *transaction = arg;
     if (zkl_lock_is_downgrading(transaction->lock)) {
         return false;
+    }
+    for (size_t i = 0; transaction->verifies && i < transaction->guards; i++) {
+        look_for_node(transaction->lock, i);
     }
     find_nodes(transaction);
     return true;
@@ -251,14 +265,26 @@ static void start_write(zkl_lock_call *call) {
 
 /* ---- The end of a write ---------------------------------------------------------- */
 
+/* Something has happened to a node, and its request looks again whether it is ours. */
+static bool is_looked_at(const zkl_lock *lock) {
+    bool any = false;
+    for (size_t i = 0; i < lock->count; i++) {
+        any |= zkl_request_awaits(&lock->members[i].runner->request, ZKL_ACTION_WATCH_OWN);
+    }
+    return any;
+}
+
 /* A verification writes nothing, so it can be repeated: when the reply was lost with the
  * connection, the next connection is asked. The loss of the connection is known before the loss of
  * the reply. */
 static bool may_verify_again(const zkl_transaction *transaction) {
     const zkl_lock *lock = transaction->lock;
-    return transaction->verifies && transaction->status == ZKL_UNKNOWN && !lock->calls.closing &&
-           zkl_lock_check_held(lock) == ZKL_OK &&
-           !lock->members[0].runner->sender.session->connected;
+    if (!transaction->verifies || lock->calls.closing || zkl_lock_check_held(lock) != ZKL_OK) {
+        return false;
+    }
+    return (transaction->status == ZKL_UNKNOWN &&
+            !lock->members[0].runner->sender.session->connected) ||
+           (transaction->status == ZKL_OK && is_looked_at(lock));
 }
 
 /* Its call does not wait for it any more. */
@@ -324,17 +350,11 @@ static void keep_results(zkl_transaction *transaction, const zkl_multi_result *r
     }
 }
 
-/* The request checks its node now, and not only at the next probe, and reports the loss. */
-static void look_for_node(zkl_lock *lock, size_t number) {
-    zkl_request_runner *runner = lock->members[number].runner;
-    if (runner != NULL) {
-        zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
-    }
-}
-
 static void read_reply(zkl_transaction *transaction, const zkl_reply *reply) {
     int status = status_of(transaction, reply);
-    if (status == ZKL_OK) {
+    if (transaction->verifies && zkl_lock_check_held(transaction->lock) == ZKL_LOST) {
+        status = ZKL_LOST; /* by what was answered before */
+    } else if (status == ZKL_OK) {
         keep_results(transaction, reply->results);
     } else if (status == ZKL_LOST) {
         look_for_node(transaction->lock, reply->failed);

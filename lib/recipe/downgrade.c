@@ -28,6 +28,7 @@ static void take_readers_place(zkl_request *request, const zkl_step *step) {
     /* That of the writer's node, which is gone. */
     zkl_request_unwatch(&request->own.watched, step, ZKL_ACTION_UNWATCH_OWN);
     zkl_node_name_copy(request->own.node, request->lost.node);
+    request->own.downgraded = true;
     request->options.mode = ZKL_READ;
     zkl_request_end_downgrade(request, step, ZKL_OK);
 }

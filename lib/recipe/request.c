@@ -165,15 +165,25 @@ static void on_own_node_gone(zkl_request *request, const zkl_step *step) {
     }
 }
 
+/* Somebody may have deleted ours, and made one of that name. The reply to a downgrade does not tell
+ * the czxid of its node, of which the owner has to do. */
+static bool is_another(const zkl_request *request, const zkl_event *event) {
+    bool is_made_anew = !request->own.downgraded && event->zxid != request->own.zxid;
+    return event->zxid > 0 && (is_made_anew || !event->own_session);
+}
+
 /* A failure means only that nothing is known: a waiter lists, and for a lock
  * that is held the next probe tries again. */
 static void on_own_watched(zkl_request *request, const zkl_step *step) {
-    if (step->event->outcome == ZKL_OUTCOME_NO_NODE) {
+    const zkl_event *event = step->event;
+    request->own.watched = event->outcome == ZKL_OUTCOME_OK;
+    request->session.connected =
+        request->session.connected && event->outcome != ZKL_OUTCOME_SESSION_OVER;
+    if (event->outcome == ZKL_OUTCOME_NO_NODE) {
         on_own_node_gone(request, step);
-    } else {
-        request->own.watched = step->event->outcome == ZKL_OUTCOME_OK;
-        request->session.connected =
-            request->session.connected && step->event->outcome != ZKL_OUTCOME_SESSION_OVER;
+    } else if (event->outcome == ZKL_OUTCOME_OK && is_another(request, event)) {
+        zkl_request_unwatch(&request->own.watched, step, ZKL_ACTION_UNWATCH_OWN);
+        on_own_node_gone(request, step);
     }
 }
 

@@ -122,6 +122,7 @@ static bool sequence_is_exhausted(const char *name) {
 void zkl_request_take_node(zkl_request *request, const char *name, int64_t zxid) {
     request->own.state = ZKL_OWN_NODE_OURS;
     request->own.zxid = zxid;
+    request->own.downgraded = false;
     zkl_node_name_copy(request->own.node, name);
     request->draining = sequence_is_exhausted(name) && request->stage < ZKL_STAGE_LEAVING;
 }

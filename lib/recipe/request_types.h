@@ -46,8 +46,8 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
     OPERATION(HAND_OVER, HANDED_OVER)                                                              \
     /* any committed write; what was sent before is then decided. OK: it is done */                \
     OPERATION(SETTLE, SETTLED)                                                                     \
-    /* node: ours, to hear of it when somebody deletes it. OK: the watch is armed; NO_NODE: our    \
-     * node is gone */                                                                             \
+    /* node: ours, to hear of it when somebody deletes it. OK: the watch is armed on the node of   \
+     * zxid (0: not known), own_session; NO_NODE: our node is gone */                              \
     OPERATION(WATCH_OWN, OWN_WATCHED)                                                              \
     /* the resource's node, if it has no children and nobody has written to it since it was        \
      * inspected. OK, NO_NODE: it is gone; NOT_EMPTY: it is in use */                              \
@@ -114,8 +114,8 @@ typedef zkl_outcome zkl_field_OUTCOME;
     FIELD(of, OUTCOME, outcome)                                                                    \
     FIELD(of, STATUS, status)    /* REFUSED: why; CANCELLED: the verdict */                        \
     FIELD(of, STRING, node)      /* CREATED: the name that the server gave */                      \
-    FIELD(of, NUMBER, zxid)      /* CREATED, INSPECTED, PARENT_INSPECTED: the node's czxid */      \
-    FIELD(of, FLAG, own_session) /* INSPECTED: the node's owner is our session; WATCH_FIRED:       \
+    FIELD(of, NUMBER, zxid)      /* CREATED, INSPECTED, ..._WATCHED: the node's czxid */           \
+    FIELD(of, FLAG, own_session) /* likewise: its owner is our session; WATCH_FIRED:               \
                                     another request of our session made it */                      \
     FIELD(of, FLAG, holds_data)  /* PARENT_INSPECTED: somebody has written to it */                \
     FIELD(of, FLAG, deleted)     /* WATCH_FIRED: the node was deleted, */                          \
@@ -191,6 +191,7 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 #define ZKL_REQUEST_OWN(FIELD, of)                                                                 \
     FIELD(of, OWN_NODE, state)                                                                     \
     FIELD(of, FLAG, watched)    /* its watch is armed, as the servers of this connection said */   \
+    FIELD(of, FLAG, downgraded) /* zxid is that of the writer's node before it */                  \
     FIELD(of, FLAG, hands_over) /* it was held when it was released: say so */                     \
     FIELD(of, NUMBER, zxid)                                                                        \
     FIELD(of, NAME, node)

@@ -37,7 +37,7 @@ void zkl_holder_watch_add_own(zkl_holder_watch *self, const char *node) {
 }
 
 void zkl_holder_watch_own_armed(zkl_holder_watch *self) {
-    if (zkl_watch_table_data_version(&self->own) > 0 && !self->is_revoke_requested) {
+    if (zkl_watch_table_node(&self->own).data_version > 0 && !self->is_revoke_requested) {
         read_data(self);
     }
 }

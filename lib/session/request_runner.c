@@ -120,10 +120,21 @@ static const char *find_upgrade(const void *arg) {
     return "";
 }
 
+/* The half that is known of it, and the other half of ours. */
+static int64_t czxid_of(const zkl_request_runner *runner, zkl_watched_node node) {
+    const int64_t high = ~(int64_t)UINT32_MAX;
+    return node.zxid_low != 0 ? (runner->request.own.zxid & high) | node.zxid_low : 0;
+}
+
 static void on_own_watch_armed(void *arg, zkl_outcome outcome, int status) {
     zkl_request_runner *runner = arg;
+    zkl_watched_node node = zkl_watch_table_node(&runner->holder_watch.own);
     zkl_holder_watch_own_armed(&runner->holder_watch);
-    feed_outcome(arg, ZKL_EVENT_OWN_WATCHED, outcome, status);
+    zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCHED,
+                                                  .outcome = outcome,
+                                                  .status = status,
+                                                  .zxid = czxid_of(runner, node),
+                                                  .own_session = node.own_session });
 }
 
 static void on_own_watch_fired(void *arg, zkl_watch_event event) {

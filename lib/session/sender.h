@@ -12,7 +12,8 @@
 
 typedef struct zkl_sender {
     zkl_operations *operations;
-    zkl_metrics *metrics;    /* NULL: nothing is counted */
+    zkl_metrics *metrics; /* NULL: nothing is counted */
+    int64_t session_id;
     uint64_t session_number; /* counts the sessions; its owner does */
     /* A reply to what this session sent, before the asker gets it. */
     void (*answered)(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write);

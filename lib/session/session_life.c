@@ -181,6 +181,7 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     session->connected = true;
     session->connected_ms = zkl_session_now_ms(session);
     session->id = news->session_id;
+    session->sender.session_id = news->session_id;
     session->timeout_ms = news->timeout_ms;
     session->unsupported = news->unsupported;
     zkl_telemetry_connected(zkl_session_facts_of(session), is_new);

@@ -19,12 +19,14 @@ struct zkl_watch {
     uint64_t id;
     zkl_sent *under_way; /* the exists, or the removal */
     zkl_watch_waiter *waiters;
-    zkl_watch *next;      /* in its bucket */
-    int32_t data_version; /* of the node, as the exists said */
-    zkl_watch_kind kind : 8;
-    watch_state state : 8;
-    bool may_stand;         /* had been asked for before: a server may have it, whatever is said */
-    bool is_forgotten;      /* by libzookeeper, since it was asked for */
+    zkl_watch *next;            /* in its bucket */
+    uint32_t zxid_low;          /* of the node, as the exists said, as is the next: a half does */
+    unsigned data_version : 16; /* or the highest that it can be */
+    zkl_watch_kind kind : 4;
+    watch_state state : 4;
+    bool may_stand : 1;     /* had been asked for before: a server may have it, whatever is said */
+    bool is_forgotten : 1;  /* by libzookeeper, since it was asked for */
+    bool is_ours : 1;       /* the node, of our session */
     zkl_list_waiter list[]; /* of a watch on children: of the list. Behind it: the path */
 };
 
@@ -182,10 +184,18 @@ static void conclude(zkl_watch *watch, zkl_outcome outcome, int status, bool has
     tell_all(off, outcome, status);
 }
 
+static unsigned version_of(const zkl_reply *reply) {
+    return reply->version < UINT16_MAX ? (unsigned)reply->version : UINT16_MAX;
+}
+
 static void on_exists(void *arg, const zkl_reply *reply) {
     zkl_watch *watch = arg;
-    bool has_changed = reply->version != watch->data_version;
-    watch->data_version = reply->version;
+    uint32_t zxid_low = (uint32_t)reply->zxid;
+    unsigned version = version_of(reply);
+    bool has_changed = zxid_low != watch->zxid_low || version != watch->data_version;
+    watch->zxid_low = zxid_low;
+    watch->is_ours = reply->ephemeral_owner == watch->table->sender->session_id;
+    watch->data_version = version & UINT16_MAX;
     conclude(watch, reply->outcome, reply->status, has_changed);
 }
 
@@ -309,8 +319,12 @@ void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
     }
 }
 
-int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter) {
-    return waiter->watch != NULL ? waiter->watch->data_version : 0;
+zkl_watched_node zkl_watch_table_node(const zkl_watch_waiter *waiter) {
+    const zkl_watch *watch = waiter->watch;
+    return watch == NULL ? (zkl_watched_node){ .zxid_low = 0 }
+                         : (zkl_watched_node){ .zxid_low = watch->zxid_low,
+                                               .own_session = watch->is_ours,
+                                               .data_version = watch->data_version };
 }
 
 void zkl_watch_table_remove(zkl_watch_waiter *waiter) {

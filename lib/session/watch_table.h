@@ -64,8 +64,13 @@ void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_wai
 /** On the children of the node: `listed` will be called, or already is. */
 void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
                                   zkl_children_waiter *self);
-/** How often the data of the node had been set when the watch was armed; 0 while it is not. */
-int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter);
+/** What was seen of a node when its watch was armed; all 0: nothing. */
+typedef struct zkl_watched_node {
+    uint32_t zxid_low;     /* the counter in its czxid: another node of that name has another one */
+    bool own_session;      /* owns it */
+    unsigned data_version; /* how often its data had been set, up to 2^16 - 1 */
+} zkl_watched_node;
+zkl_watched_node zkl_watch_table_node(const zkl_watch_waiter *waiter);
 /** One that waits for nothing is fine. */
 void zkl_watch_table_remove(zkl_watch_waiter *waiter);
 

@@ -245,7 +245,7 @@ TEST(node_that_was_set_meanwhile_is_news_only_to_those_who_waited) {
     watch_desk_add(desk, &desk->b, "/r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK, .version = 1);
     FAKE_HEARD(&desk->fake, "watch /r/x; armed b OK; look again a");
-    EXPECT_INT(zkl_watch_table_data_version(&desk->b.link), 1);
+    EXPECT_INT(zkl_watch_table_node(&desk->b.link).data_version, 1);
     watch_desk_fire(desk, true);
     FAKE_HEARD(&desk->fake, "fired b");
     watch_desk_close(desk);

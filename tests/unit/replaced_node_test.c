@@ -1,0 +1,146 @@
+/*
+ * Somebody deletes a contender's node and makes another under its name, in one transaction: it is
+ * not ours, wherever it is seen.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/participant.h"
+#include "testing/ensemble.h"
+
+enum { SESSION_MS = 12000, SOON_MS = 1000, AFTER_A_PROBE_MS = SESSION_MS / 3 + 500 };
+
+static const char lost[] = "lost(the lock's node was deleted by somebody else) ";
+static participant holder;
+static participant other;
+
+/* 0: a persistent one. */
+static void replace_as(int64_t session_id, const char *node) {
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    const zkl_write both[] = {
+        { .kind = ZKL_WRITE_DELETE, .path = node, .version = ZKL_ANY_VERSION },
+        { .kind = ZKL_WRITE_CREATE, .path = node, .ephemeral = session_id != 0 },
+    };
+    zkl_operation_result results[2];
+    EXPECT_INT(zkl_ensemble_multi(ensemble, session_id, both, 2, results), ZKL_SERVER_ERROR_NONE);
+}
+
+static void replace(const char *node) {
+    replace_as(0, node);
+}
+
+static void begin(void) {
+    zkl_testing_begin(NULL);
+    participant_open_with(&holder, SESSION_MS);
+    participant_open_with(&other, SESSION_MS);
+    EXPECT_INT(participant_acquire(&holder, SOON_MS), ZKL_OK);
+}
+
+static void end(void) {
+    participant_close(&holder);
+    participant_close(&other);
+    zkl_testing_end();
+}
+
+static int64_t nobody(void) {
+    return 0;
+}
+
+static int64_t stranger(void) {
+    return zkl_ensemble_make_session(zkl_ensemble_current());
+}
+
+/* Who knows its password can make a node for it. */
+static int64_t holders_session(void) {
+    return zkl_ensemble_session_at(zkl_ensemble_current(), 0);
+}
+
+/* The holder hears of it, and not only who waits. */
+static void hold_watched(int64_t (*owner)(void)) {
+    begin();
+    zkl_testing_task *waits = participant_start(&other, ZKL_FOREVER);
+    zkl_testing_sleep(AFTER_A_PROBE_MS);
+    replace_as(owner(), holder.grant.node);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, lost);
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_LOST);
+    zkl_testing_join(waits);
+    EXPECT_INT(other.status, ZKL_OK);
+    end();
+}
+
+TEST(holder_whose_node_is_replaced_has_lost_the_lock) {
+    hold_watched(nobody);
+    hold_watched(stranger);
+    hold_watched(holders_session);
+}
+
+TEST(verify_sees_at_once_that_the_node_is_another) {
+    begin();
+    EXPECT_INT(zkl_lock_verify(holder.lock, SOON_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_OK);
+    EXPECT_INT(participant_acquire(&holder, SOON_MS), ZKL_OK);
+    replace(holder.grant.node);
+    EXPECT_INT(zkl_lock_verify(holder.lock, SOON_MS), ZKL_LOST);
+    EXPECT_TEXT(holder.news, lost);
+    (void)zkl_lock_release(holder.lock, SOON_MS);
+    end();
+}
+
+/* A new handle has no watches, and the data of either node have never been set. */
+TEST(node_that_was_replaced_while_nobody_heard_is_seen_on_the_next_handle) {
+    begin();
+    zkl_testing_sleep(AFTER_A_PROBE_MS);
+    zkl_testing_partition(holder.client, SOON_MS);
+    replace(holder.grant.node);
+    EXPECT_INT(zkl_client_set_credentials(holder.client, NULL, 0), ZKL_OK);
+    zkl_testing_sleep(AFTER_A_PROBE_MS);
+    EXPECT(strstr(holder.news, lost) != NULL);
+    (void)zkl_lock_release(holder.lock, SOON_MS);
+    end();
+}
+
+static const char *last_of_queue(void) {
+    const zkl_tree *tree = zkl_ensemble_tree(zkl_ensemble_current());
+    const zkl_node *parent = zkl_tree_find(tree, PARTICIPANT_RESOURCE, ZKL_LATEST_ZXID);
+    const zkl_node *last = NULL;
+    for (const zkl_node *one = zkl_node_first_child(parent, ZKL_LATEST_ZXID); one != NULL;
+         one = zkl_node_next_child(one, ZKL_LATEST_ZXID)) {
+        last = one;
+    }
+    return zkl_node_path(last);
+}
+
+TEST(waiter_whose_node_is_replaced_joins_again) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin();
+    zkl_testing_task *waits = participant_start(&other, ZKL_FOREVER);
+    zkl_testing_sleep(SOON_MS);
+    snprintf(node, sizeof(node), "%s", last_of_queue());
+    replace(node);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 3);
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_testing_has_ended(waits), 0); /* it waits for the stranger's */
+    EXPECT_INT(zkl_testing_delete_node(node), 1);
+    zkl_testing_join(waits);
+    EXPECT_INT(other.status, ZKL_OK);
+    end();
+}
+
+TEST(reader_that_was_a_writer_is_known_by_what_is_seen_of_it) {
+    begin();
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(holder.lock, ZKL_WRITE, SOON_MS, &holder.grant), ZKL_OK);
+    EXPECT_INT(zkl_lock_downgrade(holder.lock, SOON_MS), ZKL_OK);
+    char node[ZKL_NODE_PATH_SIZE];
+    snprintf(node, sizeof(node), "%s", last_of_queue());
+    zkl_testing_sleep(2 * AFTER_A_PROBE_MS);
+    EXPECT_TEXT(holder.news, "");
+    replace(node);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, lost);
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_LOST);
+    end();
+}
