@@ -191,6 +191,19 @@ class PostgreSQL:
     def run(self, *words):
         subprocess.run([*self.control, *words], check=True, stdout=subprocess.DEVNULL, cwd="/")
 
+    def sql(self, text, user="shop"):
+        """What comes of it, as text."""
+        return subprocess.run(["psql", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", self.url.replace("//shop@", f"//{user}@")],
+                              input=text, capture_output=True, text=True, check=True).stdout.strip()
+
+    def signal(self, number):
+        """To the server and all its processes."""
+        with open(os.path.join(self.place.name, "data", "postmaster.pid"), encoding="ascii") as file:
+            first = int(file.readline())
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(first)], capture_output=True, text=True, check=True)
+        for pid in [first, *map(int, children.stdout.split())]:
+            os.kill(pid, number)
+
     def restart(self):
         """Without waiting for its clients."""
         self.run("restart", "-m", "fast", *self.options)

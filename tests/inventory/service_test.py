@@ -53,7 +53,7 @@ def health(instance):
     """Its status and word; None while nobody listens."""
     try:
         status, answer = instance.get("/health")
-        return status, answer["locks"]
+        return status, answer.get("locks")
     except OSError:
         return None
 
@@ -106,6 +106,28 @@ class Cable:
         self.listening.shutdown(socket.SHUT_RDWR)
         for one in [self.listening, *self.sockets]:
             one.close()
+
+
+# As they were before segments had a column `sold`.
+EARLIER_TABLES = """
+CREATE TABLE products (sku TEXT PRIMARY KEY, name TEXT NOT NULL,
+  segments INTEGER NOT NULL CHECK (segments BETWEEN 1 AND 32), stocked BIGINT NOT NULL);
+CREATE TABLE segments (sku TEXT NOT NULL, segment INTEGER NOT NULL,
+  quantity BIGINT NOT NULL, fence BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (sku, segment));
+CREATE TABLE orders (key TEXT PRIMARY KEY, buyer TEXT NOT NULL,
+  instance TEXT NOT NULL, content TEXT NOT NULL, token BIGINT NOT NULL, number BIGINT NOT NULL);
+CREATE TABLE order_parts (key TEXT NOT NULL, sku TEXT NOT NULL,
+  segment INTEGER NOT NULL, units BIGINT NOT NULL, PRIMARY KEY (key, sku, segment));
+CREATE INDEX orders_by_number ON orders (number);
+CREATE INDEX parts_by_sku ON order_parts (sku);
+CREATE TABLE refusals (number BIGINT NOT NULL, sku TEXT NOT NULL, key TEXT NOT NULL,
+  instance TEXT NOT NULL, token BIGINT NOT NULL, fence BIGINT NOT NULL);
+CREATE TABLE instances (name TEXT PRIMARY KEY, url TEXT NOT NULL);
+INSERT INTO products VALUES ('old', 'Old', 2, 20);
+INSERT INTO segments VALUES ('old', 0, 3, 0), ('old', 1, 5, 0);
+INSERT INTO orders VALUES ('k1', 'b', 'i', 'old:9', 1, 1), ('k2', 'b', 'i', 'old:5', 2, 2), ('k3', 'b', 'i', 'old:-2', 3, 3);
+INSERT INTO order_parts VALUES ('k1', 'old', 0, 9), ('k2', 'old', 1, 5), ('k3', 'old', 1, -2);
+"""
 
 
 class WithShop(unittest.TestCase):
@@ -268,6 +290,150 @@ class ComesAndGoes(WithShop):
         self.assertFalse(waits.done())
         other.execute("ROLLBACK")
         self.assertEqual(waits.result()[0], 201)
+
+
+class Tables(WithShop):
+    """Which there are, and who may do what to them."""
+
+    def judge_earlier_ones(self, shop):
+        self.assertEqual([shop.product("old")[name] for name in ("left", "sold", "stocked")], [8, 14, 20])
+        self.assertEqual([shop[i].order("old", 3)[0] for i in (0, 1)], [201, 201])
+        self.assertEqual([shop.product("old")[name] for name in ("left", "sold", "stocked")], [2, 20, 20])
+        self.assertEqual(shop[0].order("old", 1, key="k1")[0], 422)
+
+    def test_of_an_earlier_version_in_sqlite(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "inventory.db")
+            with sqlite3.connect(path) as database:
+                database.executescript(EARLIER_TABLES)
+            shop = Shop(2, database=path, session_timeout_ms=SESSION_MS)
+            self.judge_earlier_ones(shop)
+            shop.end()
+
+    def test_of_an_earlier_version_in_postgresql(self):
+        server = PostgreSQL()
+        self.addCleanup(server.end)
+        server.sql(EARLIER_TABLES)
+        self.judge_earlier_ones(self.open_shop(2, database=server.url))
+
+    def test_of_a_role_that_may_not_make_any(self):
+        server = PostgreSQL()
+        self.addCleanup(server.end)
+        self.open_shop(database=server.url).add("thing", 2)
+        server.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE clerk LOGIN;"
+                   "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO clerk")
+        with self.assertRaises(subprocess.CalledProcessError):
+            server.sql("CREATE TABLE more (number BIGINT)", user="clerk")
+        shop = self.open_shop(database=server.url.replace("//shop@", "//clerk@"))
+        self.assertEqual(shop[0].order("thing")[0], 201)
+
+    def test_what_was_sold_is_not_counted_again_from_all_orders(self):
+        shop = self.open_shop()
+        sku = some_name()
+        shop.add(sku, 10, segments=2)
+        self.assertEqual([shop[0].order(sku, units)[0] for units in (2, 5)], [201, 201])
+        with sqlite3.connect(shop.database) as database:  # somebody keeps them elsewhere
+            database.execute("DELETE FROM order_parts WHERE sku = ?", [sku])
+        product = shop.product(sku)
+        self.assertEqual((product["left"], product["sold"]), (3, 7))
+
+
+class Hangs(WithShop):
+    """The database does, or takes nothing."""
+
+    def judge_health(self, shop):
+        """From ok to not and back; `shop` cannot write now, until `heal`."""
+        wait_until(lambda: shop[0].get("/health")[0] == 503, "it says so", 15)
+        answer = shop[0].get("/health")[1]
+        self.assertEqual((answer["locks"], answer["database"]), ("ok", "failed"))
+
+    def judge_recovery(self, shop, sku):
+        wait_until(lambda: shop[0].get("/health")[0] == 200, "it has recovered")
+        self.assertEqual(shop[0].get("/health")[1]["database"], "ok")
+        self.assertEqual(shop[0].order(sku)[0], 201)
+
+    def lock(self, shop):
+        other = sqlite3.connect(shop.database, isolation_level=None, check_same_thread=False)
+        self.addCleanup(other.close)
+        other.execute("BEGIN IMMEDIATE")
+        return other
+
+    def add(self, shop):
+        sku = some_name()
+        shop.add(sku, 100)
+        return sku
+
+    def test_a_database_that_is_locked(self):
+        shop = self.open_shop()
+        sku = self.add(shop)
+        other = self.lock(shop)
+        self.judge_health(shop)
+        other.execute("ROLLBACK")
+        self.judge_recovery(shop, sku)
+
+    def test_a_disk_that_is_full(self):
+        shop = self.open_shop()
+        sku = self.add(shop)
+        limit = resource.prlimit(shop[0].process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(shop[0].process.pid, resource.RLIMIT_FSIZE, (4096, limit[1]))
+        self.judge_health(shop)
+        self.assertEqual(shop[0].order(sku)[0], 503)
+        resource.prlimit(shop[0].process.pid, resource.RLIMIT_FSIZE, limit)
+        self.judge_recovery(shop, sku)
+
+    def test_a_server_that_is_stopped(self):
+        server = PostgreSQL()
+        self.addCleanup(server.end)
+        shop = self.open_shop(database=server.url)
+        sku = self.add(shop)
+        self.addCleanup(server.signal, signal.SIGCONT)
+        server.signal(signal.SIGSTOP)
+        self.judge_health(shop)
+        status, answer = shop[0].ask("POST", "/orders", order_text(sku), timeout=30)
+        self.assertEqual((status, answer["reason"]), (503, "failed"))
+        server.signal(signal.SIGCONT)
+        self.judge_recovery(shop, sku)
+
+    def test_orders_are_answered_when_their_patience_is_over(self):
+        shop = self.open_shop(workers=1, patience_ms=1000)
+        sku = self.add(shop)
+        other = self.lock(shop)
+        pool = self.pool(8)
+        begun = time.monotonic()
+        answers = list(pool.map(lambda _: shop[0].order(sku), range(8)))
+        self.assertEqual({status for status, _ in answers}, {503})
+        self.assertLess(time.monotonic() - begun, 15)  # what is under way, and not one after the other
+        self.assertIn("busy", {answer["reason"] for _, answer in answers})
+        other.execute("ROLLBACK")
+        self.assertEqual(shop.product(sku)["sold"], 0)
+
+    def test_sigterm_takes_no_more_orders_and_comes_to_an_end(self):
+        shop = self.open_shop(workers=1, finish_ms=500)
+        sku = self.add(shop)
+        self.lock(shop)
+        pool = self.pool(8)
+        orders = [pool.submit(shop[0].order, sku) for _ in range(4)]
+        wait_until(lambda: len(shop[0].logged("granted")) > 0, "one is granted")
+        begun = time.monotonic()
+        shop[0].process.send_signal(signal.SIGTERM)
+        wait_until(lambda: health(shop[0]) is None, "nobody can connect any more", 3)
+        self.assertEqual({one.result()[0] for one in orders}, {503})
+        shop[0].forget()
+        self.assertLess(time.monotonic() - begun, 15)
+
+    def test_sigterm_with_a_server_that_is_stopped(self):
+        server = PostgreSQL()
+        self.addCleanup(server.end)
+        shop = self.open_shop(database=server.url, finish_ms=500)
+        sku = self.add(shop)
+        self.addCleanup(server.signal, signal.SIGCONT)
+        server.signal(signal.SIGSTOP)
+        order = self.pool(1).submit(shop[0].order, sku)
+        wait_until(lambda: shop[0].get("/health")[1]["waiting"] == 1, "an order waits")
+        begun = time.monotonic()
+        shop[0].end()
+        self.assertEqual(order.result()[0], 503)
+        self.assertLess(time.monotonic() - begun, 25)
 
 
 class Ends(WithShop):

@@ -248,9 +248,16 @@ static json_t *product_value(const product *one) {
 
 typedef struct task {
     job work; /* first */
+    api *api;
     exchange *to;
     product given;
+    int64_t asked_ms;
 } task;
+
+static void end_task(task *self) {
+    self->api->waiting--; /* as of orders */
+    free(self);
+}
 
 static void tell_product(void *arg, const product *one) {
     json_array_append_new(arg, product_value(one));
@@ -259,18 +266,21 @@ static void tell_product(void *arg, const product *one) {
 static void list_products(job *work, database *connection) {
     task *self = (task *)work;
     json_t *all = json_array();
-    if (store_list_products(connection, tell_product, all) == STORE_OK) {
+    if (!shop_is_too_late(self->api->shop, self->asked_ms) &&
+        store_list_products(connection, tell_product, all) == STORE_OK) {
         answer_json(self->to, 200, json_pack("{s:o}", "products", all));
     } else {
         json_decref(all);
         answer_error(self->to, 503, "unavailable", "the database cannot be read");
     }
-    free(self);
+    end_task(self);
 }
 
 static void add_product(job *work, database *connection) {
     task *self = (task *)work;
-    switch (store_add_product(connection, &self->given)) {
+    switch (shop_is_too_late(self->api->shop, self->asked_ms)
+                ? STORE_ERROR
+                : store_add_product(connection, &self->given)) {
     case STORE_OK:
         answer_json(self->to, 201, json_pack("{s:s}", "sku", self->given.sku));
         break;
@@ -281,7 +291,7 @@ static void add_product(job *work, database *connection) {
         answer_error(self->to, 503, "unavailable", "the database cannot be written");
         break;
     }
-    free(self);
+    end_task(self);
 }
 
 static void begin_task(api *self, void (*run)(job *work, database *connection),
@@ -291,14 +301,15 @@ static void begin_task(api *self, void (*run)(job *work, database *connection),
         answer_error(to, 503, "unavailable", "out of memory");
         return;
     }
-    *made = (task){ .work = { .run = run }, .to = to };
+    *made = (task){ .work = { .run = run }, .api = self, .to = to, .asked_ms = shop_now_ms() };
     if (given != NULL) {
         made->given = *given;
     }
+    self->waiting++;
     if (!workers_are_ready(self->shop->workers) ||
         !workers_add(self->shop->workers, &made->work, false)) {
         answer_error(to, 503, "unavailable", "the database was not reached yet");
-        free(made);
+        end_task(made);
     }
 }
 
@@ -365,9 +376,11 @@ static void inquire(api *self, const char *sku, exchange *to) {
 static void tell_health(const api *self, exchange *to) {
     bool is_ready = workers_are_ready(self->shop->workers);
     const char *health = is_ready ? shop_health(self->shop) : "starting";
-    answer_json(to, strcmp(health, "ok") == 0 ? 200 : 503,
-                json_pack("{s:s, s:s, s:i}", "locks", health, "instance", self->shop->instance,
-                          "waiting", (int)self->waiting));
+    bool can_write = shop_can_write(self->shop);
+    answer_json(to, strcmp(health, "ok") == 0 && can_write ? 200 : 503,
+                json_pack("{s:s, s:s, s:s, s:i}", "locks", health, "database",
+                          can_write ? "ok" : "failed", "instance", self->shop->instance, "waiting",
+                          (int)self->waiting));
 }
 
 static void tell_metrics(const api *self, exchange *to) {

@@ -11,7 +11,7 @@ typedef struct api {
     shop *shop;
     http *http;
     int waiting_max;
-    atomic_int waiting; /* orders and inquiries that are not answered yet */
+    atomic_int waiting; /* what needs the database and is not answered yet */
     atomic_long answered[OUTCOME_FAILED + 1];
 } api;
 

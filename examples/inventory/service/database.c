@@ -25,29 +25,36 @@ void database_close(database *self) {
     }
 }
 
+void database_give_up(database *self) {
+    self->is_given_up = true;
+}
+
 const char *database_error(const database *self) {
-    return self != NULL ? self->kind->error(self) : "out of memory";
+    return self == NULL        ? "out of memory"
+           : self->is_given_up ? "the service ends"
+                               : self->kind->error(self);
 }
 
 database_status database_run(database *self, const database_call *call, int64_t *changed) {
     int64_t ignored = 0;
-    return self->kind->run(self, call, changed != NULL ? changed : &ignored);
+    return self->is_given_up ? DATABASE_ERROR
+                             : self->kind->run(self, call, changed != NULL ? changed : &ignored);
 }
 
 database_status database_execute(database *self, const char *sql) {
-    return self->kind->execute(self, sql);
+    return self->is_given_up ? DATABASE_ERROR : self->kind->execute(self, sql);
 }
 
 database_status database_begin(database *self) {
-    return self->kind->execute(self, self->kind->begin);
+    return database_execute(self, self->kind->begin);
 }
 
 database_status database_commit(database *self) {
-    return self->kind->execute(self, "COMMIT");
+    return database_execute(self, "COMMIT");
 }
 
 void database_roll_back(database *self) {
-    (void)self->kind->execute(self, "ROLLBACK");
+    (void)database_execute(self, "ROLLBACK");
 }
 
 const char *database_row_text(const database_row *row, int column) {

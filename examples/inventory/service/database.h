@@ -12,6 +12,9 @@
 
 typedef struct database database;
 
+/** So long at most a statement waits for a lock, or a server for an answer. */
+enum { DATABASE_WAIT_MS = 5000 };
+
 typedef enum database_status {
     DATABASE_OK,
     DATABASE_EXISTS, /* there is a row with that key already: nothing was written */
@@ -49,6 +52,9 @@ typedef struct database_call {
 database_status database_open(const char *where, database **opened);
 void database_close(database *self);
 
+/** From now on each call fails at once, and nothing is written: for work that nobody waits for. */
+void database_give_up(database *self);
+
 /** What went wrong last, for people. */
 const char *database_error(const database *self);
 
@@ -82,4 +88,5 @@ extern const database_kind database_postgresql;
 /** The first field of each kind's own struct. */
 struct database {
     const database_kind *kind;
+    bool is_given_up;
 };

@@ -1,13 +1,21 @@
 #include <inttypes.h>
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <utlist.h>
 
 #include "database.h"
 
-enum { VALUES_MAX = 16, NUMBER_SIZE = 24, NAME_SIZE = 32 };
+enum {
+    VALUES_MAX = 16,
+    NUMBER_SIZE = 24,
+    NAME_SIZE = 32,
+    SILENT_MS = DATABASE_WAIT_MS + 1000 /* a server that runs has ended the statement before */
+};
 
 typedef struct prepared {
     const char *sql;
@@ -20,6 +28,7 @@ typedef struct postgresql_database {
     PGconn *handle;
     prepared *all;
     PGresult *current; /* whose rows are being told */
+    bool was_silent;   /* in the last statement: the connection was given up for that */
 } postgresql_database;
 
 static postgresql_database *of(database *self) {
@@ -31,14 +40,17 @@ static void ignore_notice(void *arg, const char *message) {
     (void)message; /* "relation already exists, skipping" */
 }
 
-/* A server that is gone in silence holds no thread up for long, nor does a client that was stopped
- * in a transaction its rows. What the URL says of these goes before. */
+/* A server that is gone in silence holds no thread up for long, nor a lock of somebody else's, nor
+ * does a client that was stopped in a transaction its rows. What the URL says of these goes before.
+ */
 static database *open_url(const char *where, database_status *status) {
+    char options[128];
+    (void)snprintf(options, sizeof(options),
+                   "-c idle_in_transaction_session_timeout=10000 -c statement_timeout=%d",
+                   DATABASE_WAIT_MS);
     const char *const names[] = { "connect_timeout", "tcp_user_timeout", "keepalives_idle",
                                   "options",         "dbname",           NULL };
-    const char *const values[] = { "5",   "20000",
-                                   "10",  "-c idle_in_transaction_session_timeout=10000",
-                                   where, NULL };
+    const char *const values[] = { "5", "20000", "10", options, where, NULL };
     postgresql_database *self = calloc(1, sizeof(*self));
     if (self == NULL) {
         return NULL;
@@ -69,9 +81,48 @@ static const char *error(const database *base) {
     return PQerrorMessage(((const postgresql_database *)base)->handle);
 }
 
-/* Makes a connection that was lost again. False: it is none that was lost. */
+static int64_t now_ms(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Until the next result is there. A server that is stopped says nothing for ever; the connection is
+ * shut down then, and libpq finds it lost. */
+static void wait_for_result(postgresql_database *self, int64_t until_ms) {
+    struct pollfd input = { .fd = PQsocket(self->handle), .events = POLLIN };
+    while (PQisBusy(self->handle) != 0) {
+        int64_t left_ms = until_ms - now_ms();
+        if (!self->was_silent && (left_ms <= 0 || poll(&input, 1, (int)left_ms) == 0)) {
+            self->was_silent = true;
+            (void)shutdown(input.fd, SHUT_RDWR);
+        }
+        if (PQconsumeInput(self->handle) == 0) {
+            return;
+        }
+    }
+}
+
+/* The last result of what was sent. NULL: it could not be sent, or the connection is lost. */
+static PGresult *take_result(postgresql_database *self, int sent) {
+    int64_t until_ms = now_ms() + SILENT_MS;
+    PGresult *last = NULL;
+    self->was_silent = false;
+    for (PGresult *one = NULL; sent != 0; last = one) {
+        wait_for_result(self, until_ms);
+        one = PQgetResult(self->handle);
+        if (one == NULL) {
+            break;
+        }
+        PQclear(last);
+    }
+    return last;
+}
+
+/* Makes a connection that was lost again. False: it is none that was lost, or its server has made
+ * us wait enough: the next statement finds it lost. */
 static bool reconnect(postgresql_database *self) {
-    if (PQstatus(self->handle) == CONNECTION_OK) {
+    if (PQstatus(self->handle) == CONNECTION_OK || self->was_silent) {
         return false;
     }
     PQreset(self->handle);
@@ -105,7 +156,7 @@ static const char *prepare(postgresql_database *self, const char *sql) {
     }
     found->sql = sql;
     (void)snprintf(found->name, sizeof(found->name), "s%p", (void *)found);
-    PGresult *result = PQprepare(self->handle, found->name, sql, 0, NULL);
+    PGresult *result = take_result(self, PQsendPrepare(self->handle, found->name, sql, 0, NULL));
     bool is_prepared = status_of(result) == DATABASE_OK;
     PQclear(result);
     if (!is_prepared) {
@@ -129,7 +180,8 @@ static database_status run_once(postgresql_database *self, const database_call *
         (void)snprintf(numbers[i], NUMBER_SIZE, "%" PRId64, call->values[i].number);
         values[i] = call->values[i].text != NULL ? call->values[i].text : numbers[i];
     }
-    self->current = PQexecPrepared(self->handle, name, (int)call->count, values, NULL, NULL, 0);
+    self->current = take_result(
+        self, PQsendQueryPrepared(self->handle, name, (int)call->count, values, NULL, NULL, 0));
     database_status status = status_of(self->current);
     database_row row = { .of = &self->base };
     for (; status == DATABASE_OK && row.number < PQntuples(self->current); row.number++) {
@@ -143,7 +195,7 @@ static database_status run_once(postgresql_database *self, const database_call *
 }
 
 static database_status execute_once(postgresql_database *self, const char *sql) {
-    PGresult *result = PQexec(self->handle, sql);
+    PGresult *result = take_result(self, PQsendQuery(self->handle, sql));
     database_status status = status_of(result);
     PQclear(result);
     return status;

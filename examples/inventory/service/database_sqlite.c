@@ -4,8 +4,6 @@
 
 #include "database.h"
 
-enum { BUSY_TIMEOUT_MS = 20000 };
-
 typedef struct prepared {
     const char *sql;
     sqlite3_stmt *statement;
@@ -33,7 +31,7 @@ static database *open_file(const char *where, database_status *status) {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     bool is_open =
         sqlite3_open_v2(where, &self->handle, flags, NULL) == SQLITE_OK &&
-        sqlite3_busy_timeout(self->handle, BUSY_TIMEOUT_MS) == SQLITE_OK &&
+        sqlite3_busy_timeout(self->handle, DATABASE_WAIT_MS) == SQLITE_OK &&
         sqlite3_exec(self->handle, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", NULL,
                      NULL, NULL) == SQLITE_OK;
     *status = is_open ? DATABASE_OK : DATABASE_ERROR;

@@ -20,7 +20,6 @@ struct feed {
     shop *of;
     http *to;
     const char *database_at;
-    const char *url;
     database *connection;
     atomic_bool stopping;
     pthread_t thread;
@@ -119,10 +118,11 @@ static void tell(feed *self) {
                   .orders = json_array(),
                   .refusals = json_array(),
                   .instances = json_array() };
-    (void)store_list_products(self->connection, add_product, &now);
-    (void)store_list_orders(self->connection, ORDERS_SHOWN, add_order, &now);
-    (void)store_list_refusals(self->connection, ORDERS_SHOWN, add_refusal, &now);
-    (void)store_list_instances(self->connection, add_instance, &now);
+    bool is_whole =
+        store_list_products(self->connection, add_product, &now) == STORE_OK &&
+        store_list_orders(self->connection, ORDERS_SHOWN, add_order, &now) == STORE_OK &&
+        store_list_refusals(self->connection, ORDERS_SHOWN, add_refusal, &now) == STORE_OK &&
+        store_list_instances(self->connection, add_instance, &now) == STORE_OK;
     json_t *value =
         json_pack("{s:s, s:b, s:s, s:i, s:o, s:o, s:o, s:o}", "instance", self->of->instance,
                   "demonstration", self->of->demonstration, "locks", health, "session_timeout_ms",
@@ -130,7 +130,7 @@ static void tell(feed *self) {
                   now.orders, "refusals", now.refusals, "instances", now.instances);
     char *text = json_dumps(value, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(value);
-    if (text != NULL) {
+    if (text != NULL && is_whole) { /* else the page says that it hears nothing */
         http_tell(self->to, "state", text);
     }
     free(text);
@@ -138,8 +138,7 @@ static void tell(feed *self) {
 
 static bool has_connection(feed *self) {
     if (self->connection == NULL &&
-        (database_open(self->database_at, &self->connection) != DATABASE_OK ||
-         store_note_instance(self->connection, self->of->instance, self->url) != STORE_OK)) {
+        database_open(self->database_at, &self->connection) != DATABASE_OK) {
         database_close(self->connection);
         self->connection = NULL;
     }
@@ -154,14 +153,14 @@ static void *run(void *arg) {
         }
         (void)usleep(PAUSE_US);
     }
-    if (self->connection != NULL) {
+    if (self->connection != NULL && shop_can_write(self->of)) {
         (void)store_forget_instance(self->connection, self->of->instance);
     }
     database_close(self->connection);
     return NULL;
 }
 
-feed *feed_start(shop *of, http *to, const char *database_at, const char *url) {
+feed *feed_start(shop *of, http *to, const char *database_at) {
     feed *self = calloc(1, sizeof(*self));
     if (self == NULL) {
         return NULL;
@@ -169,7 +168,6 @@ feed *feed_start(shop *of, http *to, const char *database_at, const char *url) {
     self->of = of;
     self->to = to;
     self->database_at = database_at;
-    self->url = url;
     if (pthread_create(&self->thread, NULL, run, self) != 0) {
         free(self);
         return NULL;

@@ -7,7 +7,7 @@
 
 typedef struct feed feed;
 
-/** NULL: no memory, or no thread. url: where this instance's page is, for the pages of the others;
- *  lives as long as the feed, as database_at does. */
-feed *feed_start(shop *of, http *to, const char *database_at, const char *url);
+/** NULL: no memory, or no thread. database_at lives as long as the feed. */
+feed *feed_start(shop *of, http *to, const char *database_at);
+/** Also takes this instance from the list of those that there are: nobody notes it any more. */
 void feed_stop(feed *self);

@@ -85,25 +85,32 @@ static void serve(api *all) {
     while (!stopping && !workers_are_ready(all->shop->workers)) {
         pause_for(LOOK_MS);
     }
+    while (!stopping && !shop_can_write(all->shop)) {
+        shop_look_at_database(all->shop);
+        pause_for(LOOK_MS);
+    }
     if (!stopping) {
         journal("ready", "port", journal_number(http_port(all->http)));
     }
     while (!stopping) {
         tell_changes(all->shop, &health);
+        shop_look_at_database(all->shop);
         pause_for(LOOK_MS);
     }
 }
 
 /* Everybody is answered: first those whose orders end by themselves; then those who wait for a
  * worker, and for a lock. Only when nobody uses a thing any more it goes. */
-static void leave(api *all, int finish_ms) {
+static void leave(api *all, feed *live, int finish_ms) {
     zkl_client *client = all->shop->client;
     journal("stopping");
     http_refuse(all->http);
-    for (int waited_ms = 0; all->waiting > 0 && waited_ms < finish_ms; waited_ms += LOOK_MS) {
+    for (int waited_ms = 0; (all->waiting > 0 || all->shop->is_pulsing) && waited_ms < finish_ms;
+         waited_ms += LOOK_MS) {
         pause_for(LOOK_MS);
     }
     workers_stop(all->shop->workers);
+    feed_stop(live);
     if (client != NULL) {
         (void)zkl_client_close(client, CLOSE_TIMEOUT_MS);
     }
@@ -133,14 +140,13 @@ static int run(const settings *given) {
     }
     char at_port[32];
     (void)snprintf(at_port, sizeof(at_port), ":%d", (int)http_port(all.http));
-    feed *live = feed_start(&its, all.http, given->database,
-                            strcmp(given->url, ":") == 0 ? at_port : given->url);
+    its.url = strcmp(given->url, ":") == 0 ? at_port : given->url;
+    feed *live = feed_start(&its, all.http, given->database);
     int status = connect_to_ensemble(given, &its);
     if (status == ZKL_OK) {
         serve(&all);
     }
-    feed_stop(live);
-    leave(&all, settings_number(given->finish_ms));
+    leave(&all, live, settings_number(given->finish_ms));
     return status == ZKL_OK || status == ZKL_DISCONNECTED ? EXIT_SUCCESS
            : status == ZKL_INVALID_ARGUMENT               ? EXIT_USAGE
                                                           : EXIT_FAILED;
@@ -170,6 +176,7 @@ int main(int argc, char **argv) {
     (void)sigaction(SIGINT, &action, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGCHLD, SIG_IGN); /* of pauses that were asked for */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the database */
     allow_descriptors();
     journal_begin(given.instance);
     return run(&given);

@@ -1,6 +1,7 @@
 #include "shop.h"
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,14 @@
 
 #include "journal.h"
 
-enum { PATH_SIZE = ZKL_ROOT_MAX + SKU_MAX + 32, FENCED_OFF_MAX = 5 };
+enum {
+    PATH_SIZE = ZKL_ROOT_MAX + SKU_MAX + 32,
+    FENCED_OFF_MAX = 5,
+    PULSE_MS = 1000,
+    SILENT_MS = 4000
+};
 
-static int64_t now_ms(void) {
+int64_t shop_now_ms(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -26,10 +32,11 @@ const char *shop_health(shop *self) {
         return "lost";
     }
     if (now.connected) {
-        self->connected_ms = now_ms();
+        self->connected_ms = shop_now_ms();
         return "ok";
     }
-    bool is_over = now.session_id == 0 || now_ms() - self->connected_ms > now.session_timeout_ms;
+    bool is_over =
+        now.session_id == 0 || shop_now_ms() - self->connected_ms > now.session_timeout_ms;
     return is_over ? "lost" : "suspect";
 }
 
@@ -41,7 +48,11 @@ static outcome outcome_of(int status) {
 
 /* What is left of an order's or an inquiry's time. */
 static int64_t patience_left_ms(const shop *self, int64_t asked_ms) {
-    return self->patience_ms - (now_ms() - asked_ms);
+    return self->patience_ms - (shop_now_ms() - asked_ms);
+}
+
+bool shop_is_too_late(const shop *self, int64_t asked_ms) {
+    return patience_left_ms(self, asked_ms) <= 0;
 }
 
 /* The names are those of striped_lock.h: zklock's own tools show them. */
@@ -49,6 +60,37 @@ static void write_path(char path[PATH_SIZE], const shop *self, const char *sku, 
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     (void)zkl_client_info(self->client, &information);
     (void)snprintf(path, PATH_SIZE, "%s/%s/stripe-%04d", information.lock_root, sku, segment);
+}
+
+/* ---- The database ---------------------------------------------------------------------------- */
+
+/* In a worker, so that it stands for what orders meet: a full disk, a server that is stopped, a
+ * database that somebody has locked, or workers of which none comes to an end. */
+static void pulse(job *work, database *connection) {
+    shop *self = (shop *)((char *)work - offsetof(shop, pulse));
+    bool could_write = self->wrote_ms > 0;
+    bool can_write = store_note_instance(connection, self->instance, self->url) == STORE_OK;
+    if (!can_write && could_write) {
+        journal("database_failed", "why", database_error(connection));
+    }
+    self->wrote_ms = can_write ? shop_now_ms() : 0;
+    self->is_pulsing = false;
+}
+
+void shop_look_at_database(shop *self) {
+    if (self->is_pulsing || shop_now_ms() - self->pulsed_ms < PULSE_MS) {
+        return;
+    }
+    self->is_pulsing = true;
+    self->pulsed_ms = shop_now_ms();
+    self->pulse.run = pulse;
+    if (!workers_add(self->workers, &self->pulse, true)) { /* else it may be over already */
+        self->is_pulsing = false;
+    }
+}
+
+bool shop_can_write(const shop *self) {
+    return self->wrote_ms > 0 && shop_now_ms() - self->wrote_ms < SILENT_MS;
 }
 
 /* ---- An order: its end ----------------------------------------------------------------------- */
@@ -340,6 +382,7 @@ static void on_written(order *self, database *connection, store_status status) {
     order_record known;
     switch (status) {
     case STORE_OK:
+        self->shop->wrote_ms = shop_now_ms();
         journal("written", "order", self->record.key, "token", journal_number(self->record.token));
         finish(self, OUTCOME_PLACED);
         break;
@@ -360,6 +403,10 @@ static void on_written(order *self, database *connection, store_status status) {
 
 static void sell(job *work, database *connection) {
     order *self = (order *)work;
+    if (shop_is_too_late(self->shop, self->asked_ms)) {
+        finish(self, OUTCOME_BUSY);
+        return;
+    }
     store_status status =
         store_claim(connection, self->record.token, self->parts, self->part_count);
     if (status != STORE_OK) {
@@ -395,6 +442,10 @@ static void sell_without_lock(order *self, database *connection) {
 static void prepare(job *work, database *connection) {
     order *self = (order *)work;
     order_record known;
+    if (shop_is_too_late(self->shop, self->asked_ms)) {
+        finish(self, OUTCOME_BUSY);
+        return;
+    }
     store_status status = store_find_order(connection, self->record.key, &known);
     if (status == STORE_OK) {
         on_known(self, &known);
@@ -411,7 +462,7 @@ static void prepare(job *work, database *connection) {
 
 void shop_serve(shop *self, order *one) {
     one->shop = self;
-    one->asked_ms = now_ms();
+    one->asked_ms = shop_now_ms();
     (void)snprintf(one->record.instance, sizeof(one->record.instance), "%s", self->instance);
     go_on(one, prepare, false);
 }
@@ -440,6 +491,10 @@ static void ask_to_read(inquiry *self);
 static void read_product(job *work, database *connection) {
     inquiry *self = (inquiry *)work;
     int64_t fence = 0;
+    if (shop_is_too_late(self->shop, self->asked_ms)) {
+        finish_inquiry(self, OUTCOME_BUSY);
+        return;
+    }
     store_status status = store_find_product(connection, self->found.sku, &self->found);
     status = status == STORE_OK ? store_find_fence(connection, self->found.sku, &fence) : status;
     bool is_late = status == STORE_OK && fence > self->token; /* the lock had passed on */
@@ -493,6 +548,10 @@ static void ask_to_read(inquiry *self) {
 
 static void prepare_inquiry(job *work, database *connection) {
     inquiry *self = (inquiry *)work;
+    if (shop_is_too_late(self->shop, self->asked_ms)) {
+        finish_inquiry(self, OUTCOME_BUSY);
+        return;
+    }
     store_status status = store_find_product(connection, self->found.sku, &self->found);
     if (status == STORE_OK) {
         ask_to_read(self);
@@ -503,6 +562,6 @@ static void prepare_inquiry(job *work, database *connection) {
 
 void shop_inquire(shop *self, inquiry *one) {
     one->shop = self;
-    one->asked_ms = now_ms();
+    one->asked_ms = shop_now_ms();
     go_on_reading(one, prepare_inquiry, false);
 }

@@ -69,6 +69,11 @@ typedef struct shop {
     int64_t patience_ms;
     bool demonstration; /* orders may ask for no lock, or for a pause */
     int64_t overlap_ms; /* between read and write of an order without a lock */
+    const char *url;    /* of this instance's page, as the pages of others find it */
+    job pulse;
+    atomic_bool is_pulsing;
+    _Atomic int64_t pulsed_ms; /* when it last began to, */
+    _Atomic int64_t wrote_ms;  /* and when the database was last written; 0: never, or it fails */
 } shop;
 
 /** Takes the order over. */
@@ -78,6 +83,16 @@ void shop_serve(shop *self, order *one);
  *  connection for longer than it lasts). Static. To be called often, by any thread: each call looks
  *  whether there is a connection. */
 const char *shop_health(shop *self);
+
+/** Writes to the database, if that has not happened for a second. To be called often, by one
+ * thread, when the workers are ready. */
+void shop_look_at_database(shop *self);
+/** Whether the database was written lately. Any thread. */
+bool shop_can_write(const shop *self);
+
+/** Whether the patience for what was asked at that time is over; the time of now. */
+bool shop_is_too_late(const shop *self, int64_t asked_ms);
+int64_t shop_now_ms(void);
 
 /** What is left and what was sold of a product, read under a read lock of all its segments; a job
  * as orders are. */

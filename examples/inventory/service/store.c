@@ -7,7 +7,8 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS products (sku TEXT PRIMARY KEY, name TEXT NOT NULL,"
     " segments INTEGER NOT NULL CHECK (segments BETWEEN 1 AND 32), stocked BIGINT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS segments (sku TEXT NOT NULL, segment INTEGER NOT NULL,"
-    " quantity BIGINT NOT NULL, fence BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (sku, segment));"
+    " quantity BIGINT NOT NULL, fence BIGINT NOT NULL DEFAULT 0, sold BIGINT,"
+    " PRIMARY KEY (sku, segment));"
     "CREATE TABLE IF NOT EXISTS orders (key TEXT PRIMARY KEY, buyer TEXT NOT NULL,"
     " instance TEXT NOT NULL, content TEXT NOT NULL, token BIGINT NOT NULL, number BIGINT NOT "
     "NULL);"
@@ -20,14 +21,28 @@ static const char schema[] =
     " instance TEXT NOT NULL, token BIGINT NOT NULL, fence BIGINT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS instances (name TEXT PRIMARY KEY, url TEXT NOT NULL)";
 
-/* Whoever comes second finds the tables; on PostgreSQL two that make them at once may collide. */
+/* Tables of a version before this one have no column `sold`. It is empty there until a segment is
+ * sold from, see SOLD. */
+static const char later_column[] = "ALTER TABLE segments ADD COLUMN sold BIGINT";
+
+/* Fails where a table is missing, or a column. */
+static const char look[] =
+    "SELECT p.stocked, s.sold, o.number, t.units, r.fence, i.url FROM products p, segments s,"
+    " orders o, order_parts t, refusals r, instances i LIMIT 0";
+
+/* A role that may not make tables finds them made. Whoever comes second finds them too; on
+ * PostgreSQL two that make them at once may collide. */
 store_status store_make_tables(database *self) {
     for (int attempt = 0; attempt < 3; attempt++) {
-        if (database_execute(self, schema) == DATABASE_OK) {
+        if (database_execute(self, look) == DATABASE_OK) {
             return STORE_OK;
         }
+        (void)database_execute(self, schema);
+        if (database_execute(self, look) != DATABASE_OK) {
+            (void)database_execute(self, later_column);
+        }
     }
-    return STORE_ERROR;
+    return database_execute(self, look) == DATABASE_OK ? STORE_OK : STORE_ERROR;
 }
 
 /* ---- Statements ------------------------------------------------------------------------------ */
@@ -75,7 +90,9 @@ static store_status add_segments(database *self, const product *one) {
     for (int i = 0; i < one->segments && status == STORE_OK; i++) {
         int64_t each = one->stocked / one->segments + (i < one->stocked % one->segments ? 1 : 0);
         const database_value values[] = { TEXT(one->sku), NUMBER(i), NUMBER(each) };
-        status = change(self, "INSERT INTO segments (sku, segment, quantity) VALUES ($1, $2, $3)",
+        status = change(self,
+                        "INSERT INTO segments (sku, segment, quantity, sold)"
+                        " VALUES ($1, $2, $3, 0)",
                         values, 3, NULL);
     }
     return status;
@@ -93,10 +110,15 @@ store_status store_add_product(database *self, const product *one) {
     return end(self, status == STORE_OK ? add_segments(self, one) : status);
 }
 
+/* What was sold of a segment. It is counted from the orders where the column is empty. */
+#define SOLD                                                                                       \
+    "coalesce(sold, (SELECT coalesce(sum(o.units), 0) FROM order_parts o"                          \
+    " WHERE o.sku = segments.sku AND o.segment = segments.segment AND o.units > 0))"
+
 #define PRODUCT_COLUMNS                                                                            \
     "SELECT p.sku, p.name, p.segments, p.stocked,"                                                 \
-    " (SELECT coalesce(sum(s.quantity), 0) FROM segments s WHERE s.sku = p.sku),"                  \
-    " (SELECT coalesce(sum(o.units), 0) FROM order_parts o WHERE o.sku = p.sku AND o.units > 0)"   \
+    " (SELECT coalesce(sum(quantity), 0) FROM segments WHERE segments.sku = p.sku),"               \
+    " (SELECT coalesce(sum(" SOLD "), 0) FROM segments WHERE segments.sku = p.sku)"                \
     " FROM products p "
 
 static product product_of(const database_row *row) {
@@ -245,17 +267,18 @@ store_status store_read(database *self, part *parts, size_t count) {
     return status;
 }
 
-static const char guarded[] =
-    "UPDATE segments SET quantity = $3 WHERE sku = $1 AND segment = $2 AND fence = $4";
-static const char unguarded[] =
-    "UPDATE segments SET quantity = $3 WHERE sku = $1 AND segment = $2 AND $4 = $4";
+static const char guarded[] = "UPDATE segments SET quantity = $3, sold = " SOLD " + $5"
+                              " WHERE sku = $1 AND segment = $2 AND fence = $4";
+static const char unguarded[] = "UPDATE segments SET quantity = $3, sold = " SOLD " + $5"
+                                " WHERE sku = $1 AND segment = $2 AND $4 = $4";
 
 static store_status write_part(database *self, const char *update, const order_record *order,
                                const part *one) {
     int64_t changed = 0;
     const database_value left[] = { TEXT(one->sku), NUMBER(one->segment),
-                                    NUMBER(one->quantity - one->takes), NUMBER(order->token) };
-    store_status status = change(self, update, left, 4, &changed);
+                                    NUMBER(one->quantity - one->takes), NUMBER(order->token),
+                                    NUMBER(one->takes > 0 ? one->takes : 0) };
+    store_status status = change(self, update, left, 5, &changed);
     if (status == STORE_OK && changed == 0) {
         return STORE_FENCED_OFF;
     }
@@ -351,12 +374,18 @@ store_status store_list_refusals(database *self, int64_t limit,
 
 /* ---- Instances ------------------------------------------------------------------------------- */
 
+/* SQLite does not write a row that stays as it is: so it is taken away first. */
 store_status store_note_instance(database *self, const char *name, const char *url) {
     const database_value values[] = { TEXT(name), TEXT(url) };
-    return change(self,
-                  "INSERT INTO instances (name, url) VALUES ($1, $2)"
-                  " ON CONFLICT (name) DO UPDATE SET url = $2",
-                  values, 2, NULL);
+    if (database_begin(self) != DATABASE_OK) {
+        return STORE_ERROR;
+    }
+    store_status status = change(self, "DELETE FROM instances WHERE name = $1", values, 1, NULL);
+    return end(self, status == STORE_OK ? change(self,
+                                                 "INSERT INTO instances (name, url) VALUES ($1, $2)"
+                                                 " ON CONFLICT (name) DO UPDATE SET url = $2",
+                                                 values, 2, NULL)
+                                        : status);
 }
 
 store_status store_forget_instance(database *self, const char *name) {

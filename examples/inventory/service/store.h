@@ -60,6 +60,7 @@ typedef struct order_record {
     int64_t token;
 } order_record;
 
+/** Looks whether all tables are there, and makes what is missing. */
 store_status store_make_tables(database *self);
 
 /** The units are spread over the segments. */
@@ -101,7 +102,8 @@ store_status store_list_refusals(database *self, int64_t limit,
                                               int64_t fence),
                                  void *arg);
 
-/** For people: where this instance can be seen. A URL, or ":PORT" at the host of who asks. */
+/** For people: where this instance can be seen. A URL, or ":PORT" at the host of who asks. To be
+ *  called often: it shows that the database can be written. */
 store_status store_note_instance(database *self, const char *name, const char *url);
 store_status store_forget_instance(database *self, const char *name);
 /** By name; also those that were killed. */

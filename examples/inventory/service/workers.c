@@ -71,6 +71,9 @@ static void *work(void *arg) {
         return NULL;
     }
     for (job *one = take(self->all); one != NULL; one = take(self->all)) {
+        if (self->all->stopping) {
+            database_give_up(self->connection);
+        }
         one->run(one, self->connection);
     }
     database_close(self->connection);
