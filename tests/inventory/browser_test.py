@@ -360,6 +360,54 @@ class Loses(OnePage):
         page.wait(lambda: page.stock("ticket") == (9, 1, 10), "an order")
 
 
+class IsGone(OnePage):
+    """What the buttons say when nobody is behind them."""
+
+    allowed = "|net::ERR_"
+
+    def test_the_instance_of_the_page(self):
+        page = Page(self.browser, self.shop[0])
+        page.choose("ticket")
+        self.shop[0].kill()
+        for button in ("#order button", "#read", "#restock"):
+            page.run("document.getElementById('answer').textContent = ''")
+            page.click(button)
+            page.wait(lambda: "shop-1 does not answer" in page.text("answer"), f"what {button} says")
+        page.click("#sale button")
+        page.wait(lambda: page.text("sale-answer").startswith("No sale: shop-1 does not answer"), "what the sale says")
+        page.click("#stop")
+        page.wait(lambda: page.lines("#told li")[:1] == ["Nothing was stopped: shop-1 does not answer, or cannot write."],
+                  "what the stop says")
+        self.assertEqual(page.find("#stop").get_attribute("aria-disabled"), None)
+
+    def test_the_rivals_of_a_holder_that_is_stopped(self):
+        page = Page(self.browser, self.shop[0])
+        page.wait(lambda: len(page.lines("#instances li")) == 3, "the others are known")
+        self.shop[1].kill()
+        self.shop[2].kill()
+        page.click("#stop")
+        page.wait(lambda: any("woke up" in line for line in page.lines("#told li")), "the end of the story")
+        told = "\n".join(page.lines("#told li"))
+        self.assertIn("Whether it holds the lock was not seen", told)
+        for word in ("holds the lock, with", "others wait", "gets the lock", "The session is over"):
+            self.assertNotIn(word, told)
+
+
+class HasLongNames(OnePage):
+    def test_without_a_space(self):
+        self.shop[0].post("/products", {"sku": "W" * 64, "name": "W" * 200, "units": 1})
+        self.assertEqual(self.shop[0].order("W" * 64, buyer="W" * 200, key="W" * 64)[0], 201)
+        page = Page(self.browser, self.shop[0])
+        page.wait(lambda: page.stock("W" * 64) == (0, 1, 1), "the product")
+        for width in (320, 600, 900, 1200):
+            self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                "width": width, "height": 700, "deviceScaleFactor": 1, "mobile": False})
+            self.assertLessEqual(page.run("return document.documentElement.scrollWidth"), width)
+            self.assertEqual(page.run("""return [...document.querySelectorAll("h3, label, select, li, p, .card")]
+                .filter(one => one.checkVisibility() && one.getBoundingClientRect().right > innerWidth + 1)
+                .map(one => one.tagName + one.id)"""), [])
+
+
 class IsAlone(OnePage):
     count = 1
 
