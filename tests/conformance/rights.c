@@ -1,5 +1,6 @@
 /* Credentials, ACLs, and who may do what. */
 #include <stddef.h>
+#include <string.h>
 
 #include "conversation.h"
 #include "speaker.h"
@@ -8,7 +9,7 @@ static const char closed[] = "auth::cdrwa";
 static const char readable[] = "world:anyone:r,auth::cdrwa";
 
 static speaker *enter_as(const char *name, const char *secret) {
-    speaker *self = speaker_enter_as(name, "digest", secret);
+    speaker *self = speaker_enter_as(name, "digest", secret, strlen(secret));
     hear_until(self, "connected");
     return self;
 }
@@ -145,9 +146,32 @@ static bool nobody_has_no_identity_for_an_acl(void) {
 }
 
 static bool scheme_that_the_servers_do_not_know(void) {
-    speaker *a = speaker_enter_as("a", "unheard-of", "stock:secret");
+    speaker *a = speaker_enter_as("a", "unheard-of", "stock:secret", strlen("stock:secret"));
     hear_until(a, "authentication failed");
     speaker_leave(a);
+    return true;
+}
+
+static speaker *enter_with_nul(const char *name, const char secret[14]) {
+    speaker *self = speaker_enter_as(name, "digest", secret, 13);
+    hear_until(self, "connected");
+    return self;
+}
+
+/* What is behind it counts. */
+static bool secret_with_a_nul(void) {
+    speaker *a = enter_with_nul("a", "stock:se\0cret");
+    speaker *b = enter_as("b", "stock:se");
+    speaker *c = enter_with_nul("c", "stock:se\0tter");
+    speaker *d = enter_with_nul("d", "stock:se\0cret");
+    make_queue(a, closed);
+    ask_all(b);
+    ask_all(c);
+    ask_all(d);
+    speaker_leave(d);
+    speaker_leave(c);
+    speaker_leave(b);
+    leave_nothing(a);
     return true;
 }
 
@@ -244,6 +268,7 @@ const conversation right_conversations[] = {
     CONVERSATION(digest_that_is_none_is_refused),
     CONVERSATION(nobody_has_no_identity_for_an_acl),
     CONVERSATION(scheme_that_the_servers_do_not_know),
+    CONVERSATION(secret_with_a_nul),
     CONVERSATION(credentials_are_shown_again_at_a_reconnect),
     CONVERSATION(credentials_are_shown_in_the_next_session),
     CONVERSATION(events_of_a_node_are_not_told_to_who_may_not_read_it),

@@ -23,6 +23,7 @@ struct speaker {
     int open;             /* requests without an answer */
     const char *optional; /* may_hear; NULL: none */
     const char *secret;   /* of the scheme digest; NULL: nobody in particular */
+    size_t secret_size;
     const char *scheme;
     bool is_asked;   /* who it is */
     const char *acl; /* of what it creates; NULL: open to all */
@@ -223,7 +224,7 @@ static bool next_credential(void *arg, size_t index, zkl_credential *credential)
     if (index == 0) {
         credential->scheme = self->scheme;
         credential->secret = self->secret;
-        credential->size = strlen(self->secret);
+        credential->size = self->secret_size;
     }
     return index == 0;
 }
@@ -258,7 +259,7 @@ static void begin_to_connect(speaker *self) {
 }
 
 static speaker *open_speaker(const char *name, int32_t timeout_ms, const char *scheme,
-                             const char *secret) {
+                             const char *secret, size_t secret_size) {
     speaker *self = calloc(1, sizeof(*self));
     zkl_listener listener = { .arg = self,
                               .session = on_session,
@@ -274,6 +275,7 @@ static speaker *open_speaker(const char *name, int32_t timeout_ms, const char *s
     self->timeout_ms = timeout_ms;
     self->scheme = scheme;
     self->secret = secret;
+    self->secret_size = secret_size;
     self->way = stage_way_open();
     pthread_mutex_init(&self->mutex, NULL);
     self->connection = zkl_connection_make(&self->mutex, &listener);
@@ -286,7 +288,7 @@ static speaker *open_speaker(const char *name, int32_t timeout_ms, const char *s
 }
 
 speaker *speaker_open(const char *name, int32_t timeout_ms) {
-    return open_speaker(name, timeout_ms, NULL, NULL);
+    return open_speaker(name, timeout_ms, NULL, NULL, 0);
 }
 
 speaker *speaker_enter(const char *name) {
@@ -295,8 +297,8 @@ speaker *speaker_enter(const char *name) {
     return self;
 }
 
-speaker *speaker_enter_as(const char *name, const char *scheme, const char *secret) {
-    speaker *self = open_speaker(name, SESSION_MS, scheme, secret);
+speaker *speaker_enter_as(const char *name, const char *scheme, const char *secret, size_t size) {
+    speaker *self = open_speaker(name, SESSION_MS, scheme, secret, size);
     transcript_add("%s > shows %s of the scheme %s", name, secret, scheme);
     return self;
 }

@@ -21,7 +21,7 @@ speaker *speaker_open(const char *name, int32_t timeout_ms);
 /** The same, and waits until he is connected. */
 speaker *speaker_enter(const char *name);
 /** Begins to connect, and shows a credential: hear until he is "connected" or refused. */
-speaker *speaker_enter_as(const char *name, const char *scheme, const char *secret);
+speaker *speaker_enter_as(const char *name, const char *scheme, const char *secret, size_t size);
 /** For all that he creates; NULL: open to all. */
 void use_acl(speaker *self, const char *acl);
 /** Closes the connection; all that he still hears is written down. */
