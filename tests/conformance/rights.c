@@ -237,6 +237,58 @@ static bool children_are_not_told_to_who_may_read_only_them(void) {
     return true;
 }
 
+static void lose_connection(speaker *self) {
+    cut_next(self, STAGE_LIST, STAGE_REPLY_LOST);
+    ask_list(self, "");
+    hear_until(self, "connected");
+    catch_up(self);
+}
+
+/* b may not read when the children change: the server drops the event, and the watch. */
+static void lose_the_event(speaker *a, speaker *b) {
+    make_queue(a, readable);
+    catch_up(b);
+    ask_children(b, "/p", 1);
+    hear(b);
+    use_acl(a, closed);
+    ask_set_acl(a, "/p");
+    ask_delete(a, "/p/n-0000000000");
+    hear(a);
+    catch_up(b);
+    ask_unwatch_children(b, "/p");
+    hear(b);
+}
+
+static bool watch_whose_event_was_dropped_is_set_again(void) {
+    speaker *a = enter_as("a", "stock:secret");
+    speaker *b = speaker_enter("b");
+    lose_the_event(a, b);
+    lose_connection(b);
+    ask_unwatch_children(b, "/p");
+    hear(b);
+    lose_connection(b);
+    ask_unwatch_children(b, "/p");
+    hear(b);
+    speaker_leave(b);
+    leave_nothing(a);
+    return true;
+}
+
+static bool watch_that_is_forgotten_is_not_set_again(void) {
+    speaker *a = enter_as("a", "stock:secret");
+    speaker *b = speaker_enter("b");
+    lose_the_event(a, b);
+    forget_children(b, "/p");
+    ask_unwatch_children(b, "/p");
+    hear(b);
+    lose_connection(b);
+    ask_unwatch_children(b, "/p");
+    hear(b);
+    speaker_leave(b);
+    leave_nothing(a);
+    return true;
+}
+
 static bool transaction_of_who_may_not(void) {
     speaker *a = enter_as("a", "stock:secret");
     speaker *b = speaker_enter("b");
@@ -273,6 +325,8 @@ const conversation right_conversations[] = {
     CONVERSATION(credentials_are_shown_in_the_next_session),
     CONVERSATION(events_of_a_node_are_not_told_to_who_may_not_read_it),
     CONVERSATION(children_are_not_told_to_who_may_read_only_them),
+    CONVERSATION(watch_whose_event_was_dropped_is_set_again),
+    CONVERSATION(watch_that_is_forgotten_is_not_set_again),
     CONVERSATION(transaction_of_who_may_not),
     CONVERSATIONS_END,
 };

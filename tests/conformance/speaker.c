@@ -643,6 +643,23 @@ void admit(speaker *self) {
     stage_way_admit(self->way);
 }
 
+void admit_without_watches(speaker *self) {
+    transcript_add("* %s can connect, and his watches are turned away", self->name);
+    stage_way_turn_watches_away(self->way);
+    stage_way_admit(self->way);
+    hear_until(self, "connected");
+    stage_way_end_of_turning_away(self->way);
+}
+
+void forget_children(speaker *self, const char *path) {
+    char full_path[PATH_SIZE];
+    transcript_add("%s > forget children %s", self->name, path);
+    snprintf(full_path, sizeof(full_path), "%s%s", stage_root(), path);
+    pthread_mutex_lock(&self->mutex);
+    self->operations->table->forget_watches(self->operations, full_path, ZKL_WATCH_CHILDREN);
+    pthread_mutex_unlock(&self->mutex);
+}
+
 void expire(speaker *self) {
     transcript_add("* the session of %s is ended", self->name);
     stage_way_expire(self->way, self->session_id);

@@ -78,6 +78,11 @@ void cut_next(speaker *self, stage_request kind, stage_loss loss);
 /** The same, and he gets no other until `admit`. */
 void cut_next_and_stay_away(speaker *self, stage_request kind, stage_loss loss);
 void admit(speaker *self);
+/** The same, and a busy server does not set his watches again; until he has heard that he is
+ *  connected. */
+void admit_without_watches(speaker *self);
+/** His client forgets its watches on the children; servers are not asked. */
+void forget_children(speaker *self, const char *path);
 /** The servers end his session. */
 void expire(speaker *self);
 /** Somebody else takes it to another server. */

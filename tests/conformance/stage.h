@@ -100,6 +100,10 @@ const char *stage_way_addresses(const stage_way *way);
 void stage_way_cut_next(stage_way *way, int64_t session_id, stage_request kind, stage_loss loss,
                         bool then_away);
 void stage_way_admit(stage_way *way);
+/** The watches that are set again on the next connection are turned away, as by a busy server. */
+void stage_way_turn_watches_away(stage_way *way);
+/** There is that connection: waits until they have been, and nothing is turned away any more. */
+void stage_way_end_of_turning_away(stage_way *way);
 /** The servers end the session; its nodes are gone when this returns. */
 void stage_way_expire(stage_way *way, int64_t session_id);
 /** Somebody else connects to another server as that session. */

@@ -227,6 +227,16 @@ void stage_way_admit(stage_way *way) {
     proxy_admit(way->proxy);
 }
 
+void stage_way_turn_watches_away(stage_way *way) {
+    proxy_turn_watches_away(way->proxy);
+}
+
+void stage_way_end_of_turning_away(stage_way *way) {
+    while (!proxy_has_turned_watches_away(way->proxy)) {
+        nap();
+    }
+}
+
 /* By a client on another server: the speaker's own would end his connection at once. */
 void stage_way_expire(stage_way *way, int64_t session_id) {
     (void)session_id;

@@ -226,6 +226,23 @@ void stage_way_admit(stage_way *way) {
     refuse_all(0);
 }
 
+static void throttle_all(int64_t for_us) {
+    for (uint32_t i = 0; i < zkl_ensemble_server_count(ensemble); i++) {
+        zkl_ensemble_throttle(ensemble, i, for_us);
+    }
+}
+
+void stage_way_turn_watches_away(stage_way *way) {
+    (void)way;
+    throttle_all(INT32_MAX);
+}
+
+void stage_way_end_of_turning_away(stage_way *way) {
+    (void)way;
+    zkl_world_sleep_us(PAUSE_US);
+    throttle_all(0);
+}
+
 void stage_way_expire(stage_way *way, int64_t session_id) {
     (void)way;
     end_session(session_id);

@@ -238,6 +238,34 @@ static bool watches_live_on_after_a_reconnect(void) {
     return true;
 }
 
+/* Nobody is told so: libzookeeper drops the answer, and sets them on the connection after. */
+static bool watches_that_are_turned_away_at_a_reconnect_are_none(void) {
+    make_by_hand("/x");
+    make_by_hand("/y");
+    speaker *a = speaker_enter("a");
+    ask_exists(a, "/x", 1);
+    ask_exists(a, "/y", 2);
+    hear(a);
+    be_away(a);
+    admit_without_watches(a);
+    count_watches(a);
+    delete_by_hand("/x");
+    catch_up(a);
+    ask_exists(a, "/y", 2);
+    hear(a);
+    count_watches(a);
+    delete_by_hand("/y");
+    catch_up(a);
+    ask_unwatch(a, "/x");
+    hear(a);
+    be_away(a);
+    admit(a);
+    hear_until(a, "watch");
+    catch_up(a);
+    speaker_leave(a);
+    return true;
+}
+
 static bool deletion_meanwhile_is_told_at_the_reconnect(void) {
     make_by_hand("/x");
     speaker *a = speaker_enter("a");
@@ -421,6 +449,7 @@ const conversation watch_conversations[] = {
     CONVERSATION(watch_behind_a_removal_under_way_stays),
     CONVERSATION(removal_is_a_matter_of_the_session_that_asks),
     CONVERSATION(watches_live_on_after_a_reconnect),
+    CONVERSATION(watches_that_are_turned_away_at_a_reconnect_are_none),
     CONVERSATION(deletion_meanwhile_is_told_at_the_reconnect),
     CONVERSATION(creation_meanwhile_is_told_at_the_reconnect),
     CONVERSATION(node_made_anew_meanwhile_is_not_told_as_deleted),

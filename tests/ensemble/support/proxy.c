@@ -63,6 +63,7 @@ struct proxy {
     bool told_to_cut;
     bool stopping;
     clientid_t session;
+    bool turns_watches_away;
     proxy_watch_hook *hook;
     void *hook_arg;
 };
@@ -182,11 +183,32 @@ static void call_hook(struct proxy *proxy, const unsigned char *frame, size_t si
     }
 }
 
+static bool is_to_be_turned_away(struct proxy *proxy, int32_t xid) {
+    pthread_mutex_lock(&proxy->mutex);
+    bool is_it = xid == XID_SET_WATCHES && proxy->turns_watches_away;
+    proxy->turns_watches_away = proxy->turns_watches_away && !is_it;
+    pthread_mutex_unlock(&proxy->mutex);
+    return is_it;
+}
+
+/* The header of a reply: its xid, a zxid, the error. */
+static void turn_away(struct connection *connection, int32_t xid) {
+    enum { WORDS = 5, XID_AT = 1, ERROR_AT = 4 };
+    uint32_t reply[WORDS] = { htonl((WORDS - 1) * LENGTH_SIZE) };
+    reply[XID_AT] = htonl((uint32_t)xid);
+    reply[ERROR_AT] = htonl((uint32_t)ZTHROTTLEDOP);
+    forward(connection, &connection->replies, (const unsigned char *)reply, sizeof reply);
+}
+
 static void on_request(struct proxy *proxy, const unsigned char *frame, size_t size) {
     struct connection *connection = &proxy->connection;
     int32_t xid = xid_of(frame, size);
     enum proxy_fault fault = PROXY_REQUEST_LOST;
     if (connection->cutting) {
+        return;
+    }
+    if (is_to_be_turned_away(proxy, xid)) {
+        turn_away(connection, xid);
         return;
     }
     if (is_counted(frame, size)) {
@@ -494,6 +516,19 @@ void proxy_before_watch(struct proxy *proxy, proxy_watch_hook *hook, void *arg) 
     proxy->hook = hook;
     proxy->hook_arg = arg;
     pthread_mutex_unlock(&proxy->mutex);
+}
+
+void proxy_turn_watches_away(struct proxy *proxy) {
+    pthread_mutex_lock(&proxy->mutex);
+    proxy->turns_watches_away = true;
+    pthread_mutex_unlock(&proxy->mutex);
+}
+
+bool proxy_has_turned_watches_away(struct proxy *proxy) {
+    pthread_mutex_lock(&proxy->mutex);
+    bool has = !proxy->turns_watches_away;
+    pthread_mutex_unlock(&proxy->mutex);
+    return has;
 }
 
 int proxy_requests(struct proxy *proxy) {

@@ -65,5 +65,11 @@ clientid_t proxy_session(struct proxy *proxy);
 typedef void proxy_watch_hook(void *arg, const char *node);
 void proxy_before_watch(struct proxy *proxy, proxy_watch_hook *hook, void *arg);
 
+/** The watches that the client sets again on its next connection do not reach the server: the proxy
+ *  turns them away (THROTTLEDOP), as a busy server may. */
+void proxy_turn_watches_away(struct proxy *proxy);
+/** Whether it has. */
+bool proxy_has_turned_watches_away(struct proxy *proxy);
+
 /** How many requests have come since the plan was set, or since the connection. */
 int proxy_requests(struct proxy *proxy);
