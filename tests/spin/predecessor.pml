@@ -6,6 +6,12 @@
 byte blocker[CONTENDERS] = NONE;
 bool next_in_line[CONTENDERS];
 bool is_told[CONTENDERS]; /* when its blocker's holder releases */
+#ifdef BREAK_OWN_WATCH_OVER_RECONNECT
+bool trusts[CONTENDERS]; /* in a watch on its own node that no server has */
+#define HAS_OWN_WATCH(c) (own_watch[c] || trusts[c])
+#else
+#define HAS_OWN_WATCH(c) own_watch[c]
+#endif
 
 #define WATCHES(c) ((phase[c] == ARMING_OWN || phase[c] == WAITING) && blocker[c] != NONE)
 #define WATCH_FIRED(c, position) (WATCHES(c) && FIRED(blocker[c], position))
@@ -24,11 +30,21 @@ inline forget_watches(c) {
     blocker[c] = NONE;
     next_in_line[c] = false;
     is_told[c] = false;
+#ifdef BREAK_OWN_WATCH_OVER_RECONNECT
+    trusts[c] = false;
+#endif
     own_watch[c] = false
 }
 
-/* What was known of the own node holds for one connection. */
+/* What was known of the own node holds for one connection. The watch on it may not be set again: it
+ * is asked for when it is needed next. (zklock asks for it at once, and so may have it earlier.) */
 inline doubt_hand_off(c) {
+#ifdef BREAK_OWN_WATCH_OVER_RECONNECT
+    trusts[c] = HAS_OWN_WATCH(c);
+#endif
+#if !defined(BREAK_HAND_OFF_OVER_RECONNECT) && !defined(BREAK_TOLD_OVER_RECONNECT)
+    own_watch[c] = false;
+#endif
 #ifndef BREAK_HAND_OFF_OVER_RECONNECT
     next_in_line[c] = false;
 #endif
@@ -141,7 +157,7 @@ inline take_watch(c) {
 #ifdef BREAK_HAND_OFF_UNWATCHED
         phase[c] = WAITING;
 #else
-        phase[c] = (MUST_LIVE(c) && !own_watch[c] -> ARMING_OWN : WAITING);
+        phase[c] = (MUST_LIVE(c) && !HAS_OWN_WATCH(c) -> ARMING_OWN : WAITING);
 #endif
         check_herd(c)
     :: else ->
@@ -177,7 +193,7 @@ inline take_own_watch(c) {
 #elif defined(BREAK_TOLD_UNWATCHED)
 #define OWN_NODE_LIVES(c) (own_watch[c] || !next_in_line[c])
 #else
-#define OWN_NODE_LIVES(c) own_watch[c]
+#define OWN_NODE_LIVES(c) HAS_OWN_WATCH(c)
 #endif
 
 #define HANDED_OVER(c) \
