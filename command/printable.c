@@ -14,17 +14,20 @@ static bool continues(const char *at, size_t count) {
     return true;
 }
 
-/* Breaks a line, or turns the order of what follows around. */
+/* Breaks a line (U+2028 and 2029), or turns the order of what follows around (U+061C, 200E, 200F,
+ * 202A to 202E, 2066 to 2069). */
 static bool moves_text(const char *at) {
-    static const char *const moving[] = { "\u061c", "\u200e", "\u200f", "\u2028", "\u2029",
-                                          "\u202a", "\u202b", "\u202c", "\u202d", "\u202e",
-                                          "\u2066", "\u2067", "\u2068", "\u2069" };
-    size_t i = 0;
-    while (i < sizeof(moving) / sizeof(moving[0]) &&
-           strncmp(at, moving[i], strlen(moving[i])) != 0) {
-        i++;
+    const unsigned char *byte = (const unsigned char *)at;
+    if (byte[0] == 0xd8U) {
+        return byte[1] == 0x9cU;
     }
-    return i < sizeof(moving) / sizeof(moving[0]);
+    if (byte[0] != 0xe2U) {
+        return false;
+    }
+    if (byte[1] == 0x80U) {
+        return byte[2] == 0x8eU || byte[2] == 0x8fU || (byte[2] >= 0xa8U && byte[2] <= 0xaeU);
+    }
+    return byte[1] == 0x81U && byte[2] >= 0xa6U && byte[2] <= 0xa9U;
 }
 
 /* How many bytes of a character in UTF-8 begin here; 0: none does, or a control character. */

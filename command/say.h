@@ -6,8 +6,8 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** A zkl_status, with the message of the call that has just returned it. */
 void say_status(const char *what, int status);
-/** The same; with details in place of that message. */
-void say_status_and(const char *what, int status, const char *details);
+/** The same; with another message in place of that one. */
+void say_status_and(const char *what, int status, const char *message);
 
 /** Which subcommand `say` names. Static. */
 void say_subcommand(const char *name);

@@ -168,7 +168,8 @@ static int look_at_queue(secure *self, zkl_client *client, const char *resource)
     zkl_queue *queue = NULL;
     int status = zkl_queue_describe(client, resource, ASK_TIMEOUT_MS, &queue);
     status = queue != NULL ? ZKL_OK : status; /* who may not be read is not open */
-    for (size_t i = 0; status == ZKL_OK && i < queue->count && i < LOOKED_AT_MAX; i++) {
+    for (size_t i = 0; queue != NULL && status == ZKL_OK && i < queue->count && i < LOOKED_AT_MAX;
+         i++) {
         status = look_at_contender(self, client, resource, queue->contenders[i]);
     }
     zkl_queue_free(queue);
@@ -215,7 +216,7 @@ static int survey(secure *self, zkl_client *client) {
         status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
         status = list != NULL ? ZKL_OK : status; /* each of them is looked at */
     }
-    for (size_t i = 0; status == ZKL_OK && i < list->count; i++) {
+    for (size_t i = 0; list != NULL && status == ZKL_OK && i < list->count; i++) {
         status = look_at_resource(self, client, list->resources[i]);
     }
     zkl_resources_free(list);

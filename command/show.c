@@ -96,7 +96,7 @@ static int list_resources(zkl_client *client, void *arg) {
             printf("%6zu  %s\n", one->contenders, printable(one->name));
         }
     }
-    if (status == ZKL_OK && list->count == 0) {
+    if (status == ZKL_OK && list != NULL && list->count == 0) {
         ask_about_root(self->settings, client);
     }
     zkl_resources_free(list);
@@ -201,7 +201,7 @@ static int show_status(zkl_client *client, void *arg) {
     } else if (queue != NULL) {
         print_queue(self->resource, queue);
     }
-    if (status == ZKL_OK && queue->count == 0 && self->resource[0] != '/') {
+    if (status == ZKL_OK && queue != NULL && queue->count == 0 && self->resource[0] != '/') {
         ask_about_root(self->settings, client);
     }
     zkl_queue_free(queue);
@@ -286,7 +286,7 @@ static int show_deadlocks(zkl_client *client, void *arg) {
     } else if (found != NULL) {
         print_deadlocks(found);
     }
-    if (status == ZKL_OK && found->count == 0) {
+    if (status == ZKL_OK && found != NULL && found->count == 0) {
         ask_about_root(self->settings, client);
     }
     zkl_deadlocks_free(found);
