@@ -214,7 +214,7 @@ static void choose_owner(job *what) {
                      strncmp(given, ZKL_OWNER_SHARED, strlen(ZKL_OWNER_SHARED)) == 0;
     uint64_t number[2] = { 0 };
     if (is_nested) {
-        strcpy(what->owner, given);
+        snprintf(what->owner, sizeof(what->owner), "%s", given);
     } else if (getrandom(number, sizeof(number), 0) == (ssize_t)sizeof(number)) {
         snprintf(what->owner, sizeof(what->owner), "%s%016" PRIx64 "%016" PRIx64, ZKL_OWNER_SHARED,
                  number[0], number[1]);
