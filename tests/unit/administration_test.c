@@ -108,6 +108,10 @@ static void expect_queue(const char *resource, const char *expected) {
     zkl_queue_free(queue);
 }
 
+static bool has_node(const char *path) {
+    return zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID) != NULL;
+}
+
 static void use_up_number(const char *parent) {
     char path[128];
     char made[128];
@@ -260,6 +264,28 @@ TEST(broken_lock_passes_on_and_its_holder_hears_of_it) {
     zkl_lock_close(second.lock);
     zkl_lock_close(first);
     end();
+}
+
+static void cut_next_delete(zkl_cut cut) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(client, &information), ZKL_OK);
+    zkl_ensemble_cut_next(ensemble, information.session_id, ZKL_CALL_DELETE, cut, 0);
+}
+
+/* It is sent again, and finds no node: because it has broken it. */
+TEST(break_whose_reply_is_lost_has_broken_the_lock) {
+    static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
+    for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+        begin(30 + i);
+        make("/locks");
+        make("/locks/stock");
+        make("/locks/stock/x-lock-0000000001");
+        cut_next_delete(cuts[i]);
+        EXPECT_INT(zkl_node_break(client, "stock", "x-lock-0000000001", WITHIN_MS), ZKL_OK);
+        EXPECT(!has_node("/locks/stock/x-lock-0000000001"));
+        EXPECT_INT(zkl_node_break(client, "stock", "x-lock-0000000001", WITHIN_MS), ZKL_NO_NODE);
+        end();
+    }
 }
 
 TEST(nothing_is_broken_but_contenders) {
@@ -423,6 +449,27 @@ TEST(other_data_ask_for_nothing) {
     EXPECT_INT(zkl_ensemble_set_data(ensemble, grant.node, "__REVOKE__"), ZKL_SERVER_ERROR_NONE);
     sleep_ms(SESSION_MS);
     EXPECT_TEXT(heard.text, "revoke requested;");
+    zkl_lock_close(lock);
+    end();
+}
+
+/* What is asked of the reader's node that has taken the place of the writer's is news. */
+TEST(holder_that_was_asked_for_the_lock_is_asked_again_after_a_downgrade) {
+    begin(18);
+    ear heard = { "" };
+    zkl_lock *lock = open_with_ear(&heard);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_WRITE, ZKL_FOREVER, NULL), ZKL_OK);
+    sleep_ms(SESSION_MS);
+    revoke(0);
+    sleep_ms(SESSION_MS);
+    EXPECT_TEXT(heard.text, "revoke requested;");
+    EXPECT_INT(zkl_lock_downgrade(lock, ZKL_FOREVER), ZKL_OK);
+    sleep_ms(SESSION_MS);
+    EXPECT_TEXT(heard.text, "revoke requested;"); /* nobody has asked since */
+    revoke(0);
+    sleep_ms(SESSION_MS);
+    EXPECT_TEXT(heard.text, "revoke requested;revoke requested;");
+    EXPECT_INT(zkl_lock_check(lock, NULL), ZKL_OK);
     zkl_lock_close(lock);
     end();
 }
@@ -633,10 +680,6 @@ TEST(circle_is_looked_at_anew_when_the_session_ends_between_the_looks) {
 }
 
 /* ---- Parents --------------------------------------------------------------------------------- */
-
-static bool has_node(const char *path) {
-    return zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID) != NULL;
-}
 
 TEST(only_parents_that_are_idle_and_empty_are_removed) {
     begin(25);

@@ -132,3 +132,62 @@ TEST(acquire_without_room_leaves_the_handle_idle) {
     desk_hold(desk);
     desk_close(desk);
 }
+
+/* ---- A lock of another session than the first ----------------------------------------------- */
+
+static void tell(lock_desk *desk, size_t session, zkl_session_state state) {
+    desk_enter(desk);
+    zkl_session_on_news(&nth_session(desk, session)->session,
+                        &(zkl_session_news){ .state = state,
+                                             .session_id = DESK_SESSION_ID + (int64_t)session,
+                                             .timeout_ms = DESK_SESSION_TIMEOUT_MS });
+    desk_leave(desk);
+}
+
+/* Its session is that much younger than the first. */
+static lock_desk *hold_in_the_second_session(int32_t lease_tick_ms, int64_t younger_ms) {
+    lock_desk *desk = desk_open_with(&(desk_options){ .lease_tick_ms = lease_tick_ms });
+    fill(desk, 0, FULL);
+    EXPECT_INT(choose(desk), 1);
+    desk_stand_still(desk, younger_ms);
+    desk_enter(desk);
+    zkl_session_connecting(&nth_session(desk, 1)->session);
+    desk_leave(desk);
+    tell(desk, 1, ZKL_SESSION_STATE_CONNECTED);
+    desk_hold(desk);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
+    return desk;
+}
+
+TEST(lock_is_suspect_by_the_connection_of_its_own_session) {
+    lock_desk *desk = hold_in_the_second_session(0, 0);
+    tell(desk, 0, ZKL_SESSION_STATE_CONNECTING);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
+    tell(desk, 0, ZKL_SESSION_STATE_CONNECTED);
+    tell(desk, 1, ZKL_SESSION_STATE_CONNECTING);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_SUSPECT);
+    close_emptied(desk);
+}
+
+/* The first session has just been heard of. */
+TEST(lock_is_suspect_by_the_silence_of_its_own_session) {
+    lock_desk *desk = hold_in_the_second_session(0, 0);
+    desk_stand_still(desk, DESK_SESSION_TIMEOUT_MS);
+    tell(desk, 0, ZKL_SESSION_STATE_CONNECTING);
+    tell(desk, 0, ZKL_SESSION_STATE_CONNECTED);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_SUSPECT);
+    close_emptied(desk);
+}
+
+TEST(lock_has_the_lease_of_its_own_session) {
+    enum { TICK_MS = 500, YOUNGER_MS = 1000 };
+    lock_desk *desk = hold_in_the_second_session(TICK_MS, YOUNGER_MS);
+    int64_t of_first = 0;
+    int64_t of_lock = 0;
+    desk_enter(desk);
+    of_first = zkl_liveness_lease_left(&desk->client->sessions->session.liveness);
+    desk_leave(desk);
+    EXPECT_INT(zkl_lock_check(desk->lock, &of_lock), ZKL_OK);
+    EXPECT_INT(of_lock, of_first + YOUNGER_MS);
+    close_emptied(desk);
+}

@@ -169,3 +169,44 @@ TEST(write_that_earns_a_lease_after_its_end_does_not_hide_the_loss) {
     EXPECT_INT(live_lease_left(stage), CONNECTING_MS + 50); /* for others, from here on */
     live_finish(stage);
 }
+
+/* ---- A reconnect makes the timeout shorter ------------------------------------------------- */
+
+enum { LATE_MS = 2000 };
+
+/* The news of the loss came late: the servers count from before it, the latest from what they
+ * answered last. */
+static run_stage *reconnect_with(int32_t timeout_ms) {
+    run_stage *stage = live_open(TICK_MS);
+    stage_hold(stage, &stage->a);
+    live_stop_for(stage, LATE_MS);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_hush(stage);
+    stage->session_timeout_ms = timeout_ms;
+    stage_connect(stage, SESSION_ID);
+    return stage;
+}
+
+static int64_t lease_of(int32_t timeout_ms) {
+    return timeout_ms - timeout_ms / 3 - timeout_ms / 1000;
+}
+
+TEST(lease_that_a_reconnect_has_cut_ends_where_it_was_cut) {
+    const int32_t shorter_ms = 6000;
+    run_stage *stage = reconnect_with(shorter_ms);
+    int64_t left_ms = lease_of(shorter_ms) - LATE_MS;
+    EXPECT(left_ms < LEASE_MS - CONNECTING_MS - LATE_MS);
+    EXPECT_INT(live_lease_left(stage), left_ms);
+    stage_pass(stage, left_ms - 1);
+    stage_hush(stage);
+    stage_pass(stage, 1); /* without any answer */
+    FAKE_HEARD(&stage->fake, "lost -10");
+    live_finish(stage);
+}
+
+TEST(lease_that_a_reconnect_has_cut_to_nothing_is_lost_with_it) {
+    run_stage *stage = reconnect_with(LATE_MS + LATE_MS / 2);
+    FAKE_HEARD(&stage->fake, "lost -10; " PROBE);
+    EXPECT_INT(live_lease_left(stage), 0);
+    live_finish(stage);
+}

@@ -453,6 +453,28 @@ TEST(reentrant_handle_counts_for_the_owner_who_says_so) {
     end();
 }
 
+TEST(repeated_acquire_that_is_told_the_loss_is_not_counted) {
+    begin_owned();
+    EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
+    EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
+    EXPECT_INT(holds(), 3);
+    zkl_testing_expire_session(self.client);
+    EXPECT_INT(zkl_testing_wait_for_state(self.lock, ZKL_STATE_LOST, LONG_MS), 1);
+    (void)async_dispatch(&self);
+    EXPECT_INT(holds(), 1);
+    EXPECT(strstr(self.heard, "acquired ") == NULL);
+    self.heard[0] = '\0';
+    EXPECT_INT(release_as(&one), ZKL_OK);
+    EXPECT_INT(holds(), 0);
+    (void)async_dispatch(&self);
+    self.heard[0] = '\0';
+    EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK); /* it is idle: this one asks the servers */
+    zkl_testing_sleep(SOON_MS);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "acquired ");
+    end();
+}
+
 TEST(others_than_the_owner_can_neither_acquire_nor_release) {
     begin_owned();
     EXPECT_INT(acquire_as(&other, ZKL_READ), ZKL_ALREADY_HELD);

@@ -1,5 +1,5 @@
-/* What zkl_lock_verify makes of a reply that was lost, whenever its thread comes to hear of that.
- */
+/* What zkl_lock_verify makes of a reply that was lost, whenever its thread comes to hear of that;
+ * and what a commit makes of one that was lost with its session. */
 #include <sched.h>
 
 #include "support/lock_desk.h"
@@ -66,5 +66,28 @@ TEST(verify_that_is_not_answered_on_a_connection_that_stays_is_suspect) {
     FAKE_ANSWER(&desk->fake, "check", .outcome = ZKL_OUTCOME_UNKNOWN);
     desk_leave(desk);
     EXPECT_INT(desk_join(desk), ZKL_SUSPECT);
+    desk_close(desk);
+}
+
+static zkl_transaction *transaction;
+
+static int commit(lock_desk *desk) {
+    return zkl_transaction_commit(transaction, desk->timeout_ms, NULL);
+}
+
+/* libzookeeper gives no other answer when its handle is closed: the servers may have applied it. */
+TEST(commit_whose_session_ends_before_the_reply_may_have_been_applied) {
+    lock_desk *desk = desk_open(NULL);
+    desk_hold(desk);
+    EXPECT_INT(zkl_transaction_begin(desk->lock, &transaction), ZKL_OK);
+    EXPECT_INT(zkl_transaction_set(transaction, "/stock", "6", 1, ZKL_ANY_VERSION), ZKL_OK);
+    desk_begin(desk, commit, ZKL_FOREVER);
+    desk_enter_at_calls(desk, 1);
+    desk_leave(desk);
+    desk_expire(desk);
+    EXPECT_INT(desk_join(desk), ZKL_UNKNOWN);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
+    EXPECT_REFUSED(desk_do(desk, commit, ZKL_FOREVER), "committed already");
+    zkl_transaction_free(transaction);
     desk_close(desk);
 }

@@ -17,6 +17,24 @@ CONVERSATION(own_node_deleted_while_waiting_joins_again_at_once, exclusive) = {
     "listed x2 me5 x4    -> WATCH x4",
 };
 
+/* Something that deletes each of our nodes must not make us spin. */
+CONVERSATION(own_node_deleted_again_and_again_is_made_after_a_pause, exclusive) = {
+    WAITING("x2", "me3"),
+    "own_watch_fired     -> WATCH_OWN me3",
+    "own_watched NO_NODE -> UNWATCH REJOIN CREATE LIST",
+    "created me5         -> ",
+    "listed x2           -> REJOIN BACK_OFF",
+    "backed_off          -> CREATE LIST",
+    "created me7         -> ",
+    "listed x2           -> REJOIN BACK_OFF",
+    "backed_off          -> CREATE LIST",
+    "created me9         -> ",
+    "listed x2 me9       -> WATCH x2 WATCH_OWN me9",
+    "watched OK          -> ",
+    "own_watched NO_NODE -> UNWATCH REJOIN BACK_OFF",
+    "backed_off          -> CREATE LIST",
+};
+
 /* No runner feeds such replies; the fuzzer does. What was never inspected stays untouched. */
 CONVERSATION(reply_that_nobody_awaits_takes_no_node, exclusive) = {
     CREATE_LOST,
