@@ -172,6 +172,15 @@ static bool is_another(const zkl_request *request, const zkl_event *event) {
     return event->zxid > 0 && (is_made_anew || !event->own_session);
 }
 
+/* What has its name now is not ours to delete. */
+static void on_own_node_replaced(zkl_request *request, const zkl_step *step) {
+    if (request->stage >= ZKL_STAGE_LEAVING) {
+        zkl_request_forget_node(request);
+    } else {
+        on_own_node_gone(request, step);
+    }
+}
+
 /* A failure means only that nothing is known: a waiter lists, and for a lock
  * that is held the next probe tries again. */
 static void on_own_watched(zkl_request *request, const zkl_step *step) {
@@ -183,7 +192,7 @@ static void on_own_watched(zkl_request *request, const zkl_step *step) {
         on_own_node_gone(request, step);
     } else if (event->outcome == ZKL_OUTCOME_OK && is_another(request, event)) {
         zkl_request_unwatch(&request->own.watched, step, ZKL_ACTION_UNWATCH_OWN);
-        on_own_node_gone(request, step);
+        on_own_node_replaced(request, step);
     }
 }
 

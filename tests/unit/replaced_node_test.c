@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/async_caller.h"
+#include "support/borrower.h"
 #include "support/participant.h"
 #include "testing/ensemble.h"
 
@@ -143,4 +145,107 @@ TEST(reader_that_was_a_writer_is_known_by_what_is_seen_of_it) {
     EXPECT_TEXT(holder.news, lost);
     EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_LOST);
     end();
+}
+
+/* ---- Sets ------------------------------------------------------------------------------- */
+
+static async_caller set;
+
+static void begin_set(void) {
+    zkl_testing_begin(NULL);
+    async_open_set(&set, ZKL_DISPATCH_THREAD, NULL);
+    set.grant = (zkl_grant)ZKL_GRANT_INIT;
+    EXPECT_INT(zkl_lock_acquire(set.lock, ZKL_AS_OPENED, ZKL_FOREVER, &set.grant), ZKL_OK);
+}
+
+static void replace_last_of(const char *resource) {
+    char node[ZKL_NODE_PATH_SIZE];
+    set_last_of(resource, node);
+    replace(node);
+}
+
+static void end_lost_set(const char *news) {
+    zkl_testing_sleep(SOON_MS);
+    ASYNC_HEARD(&set, news);
+    EXPECT_INT(zkl_lock_release(set.lock, SOON_MS), ZKL_LOST);
+    zkl_testing_sleep(SOON_MS);
+    set_expect_nodes(strstr(news, "stock") != NULL, strstr(news, "orders") != NULL);
+    async_close(&set);
+    zkl_testing_end();
+}
+
+TEST(set_of_which_any_node_is_replaced_is_lost_and_leaves_that_node) {
+    static const struct {
+        const char *resource;
+        const char *news;
+    } rows[] = { { SET_STOCK, "lost(-12) of stock " }, { SET_ORDERS, "lost(-12) of orders " } };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        begin_set();
+        zkl_testing_sleep(SET_SESSION_MS); /* until it watches its nodes */
+        replace_last_of(rows[i].resource);
+        end_lost_set(rows[i].news);
+        begin_set();
+        replace_last_of(rows[i].resource);
+        EXPECT_INT(zkl_lock_verify(set.lock, SOON_MS), ZKL_LOST);
+        end_lost_set(rows[i].news);
+    }
+}
+
+/* ---- Nodes that a client lends -------------------------------------------------------------- */
+
+static void delete_strangers(void) {
+    EXPECT_INT(zkl_testing_delete_node(handles[0].grant.node), 1);
+}
+
+/* Who waits for it locally waits behind the stranger's. */
+TEST(node_that_is_lent_is_lent_no_further_once_it_is_replaced) {
+    borrowers_begin(10, 0, 0);
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    borrower_start(&handles[1], ZKL_FOREVER);
+    zkl_testing_sleep(RELATIVE_SESSION_MS); /* its node is watched */
+    replace(handles[0].grant.node);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_lock_check(handles[0].lock, NULL), ZKL_LOST);
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_LOST);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(handles[1].status, RELATIVE_WAITS);
+    delete_strangers();
+    EXPECT_INT(borrower_join(&handles[1]), ZKL_OK);
+    EXPECT(handles[1].grant.token > handles[0].grant.token);
+    borrowers_end();
+}
+
+static void keep_node(void) {
+    borrowers_begin(0, 0, BORROWER_RETAIN_MS);
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(borrower_acquire(&handles[1], 0), ZKL_OK);
+    EXPECT_INT(handles[1].grant.local_number, 2);
+    EXPECT_INT(borrower_release(&handles[1]), ZKL_OK);
+}
+
+static void expect_own_node_behind_the_strangers(void) {
+    EXPECT_INT(borrower_acquire(&handles[1], 0), ZKL_BUSY);
+    delete_strangers();
+    EXPECT_INT(borrower_acquire(&handles[1], SOON_MS), ZKL_OK);
+    EXPECT_INT(handles[1].grant.local_number, 1);
+    EXPECT(handles[1].grant.token > handles[0].grant.token);
+    borrowers_end();
+}
+
+TEST(kept_node_that_is_replaced_is_not_lent) {
+    keep_node();
+    replace(handles[0].grant.node);
+    zkl_testing_sleep(SOON_MS);
+    expect_own_node_behind_the_strangers();
+}
+
+TEST(kept_node_that_was_replaced_while_nobody_heard_is_not_lent) {
+    keep_node();
+    zkl_testing_partition(lending_client, SOON_MS);
+    replace(handles[0].grant.node);
+    EXPECT_INT(zkl_client_set_credentials(lending_client, NULL, 0), ZKL_OK);
+    zkl_testing_sleep(AFTER_A_PROBE_MS);
+    expect_own_node_behind_the_strangers();
 }
