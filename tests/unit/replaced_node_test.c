@@ -191,6 +191,33 @@ TEST(set_of_which_any_node_is_replaced_is_lost_and_leaves_that_node) {
     }
 }
 
+static void acquire_set(void *arg) {
+    (void)arg;
+    EXPECT_INT(zkl_lock_acquire(set.lock, ZKL_AS_OPENED, ZKL_FOREVER, &set.grant), ZKL_OK);
+}
+
+TEST(set_that_waits_joins_again_behind_what_replaced_one_of_its_nodes) {
+    char in_the_way[ZKL_NODE_PATH_SIZE];
+    char node[ZKL_NODE_PATH_SIZE];
+    zkl_testing_begin(NULL);
+    async_open_set(&set, ZKL_DISPATCH_THREAD, NULL);
+    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, in_the_way);
+    zkl_testing_task *waits = zkl_testing_start(acquire_set, NULL);
+    zkl_testing_sleep(SET_SESSION_MS);
+    set_expect_nodes(2, 1);
+    set_last_of(SET_ORDERS, node);
+    replace(node);
+    zkl_testing_sleep(SET_SESSION_MS);
+    set_expect_nodes(2, 2);
+    EXPECT_INT(zkl_testing_delete_node(in_the_way), 1);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_testing_has_ended(waits), 0);
+    EXPECT_INT(zkl_testing_delete_node(node), 1);
+    zkl_testing_join(waits);
+    async_close(&set);
+    zkl_testing_end();
+}
+
 /* ---- Nodes that a client lends -------------------------------------------------------------- */
 
 static void delete_strangers(void) {
