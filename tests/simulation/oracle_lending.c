@@ -11,10 +11,10 @@ typedef struct lent_node {
     const node_record *node;
     unsigned handed_on;      /* while somebody else waited */
     int64_t unused_since_us; /* while somebody else waits; -1: not so */
-    bool was_held;           /* by a contender, the last of them: */
-    unsigned user;
-    int64_t idle_since_us; /* nobody holds it any more; -1: somebody does, or nobody has */
-    bool is_left;          /* all handles that it could be lent to were closed at one time */
+    int64_t granted_us;      /* to the first who held it; -1: nobody has */
+    unsigned user;           /* the contender that held it last */
+    int64_t idle_since_us;   /* nobody holds it any more; -1: somebody does, or nobody has */
+    bool is_left;            /* all handles that it could be lent to were closed at one time */
 } lent_node;
 
 static struct {
@@ -36,7 +36,8 @@ static lent_node *find(const node_record *node) {
     if (lent.count == LENT_NODES_MAX) {
         return NULL;
     }
-    lent.all[lent.count] = (lent_node){ .node = node, .unused_since_us = -1, .idle_since_us = -1 };
+    lent.all[lent.count] =
+        (lent_node){ .node = node, .unused_since_us = -1, .granted_us = -1, .idle_since_us = -1 };
     return &lent.all[lent.count++];
 }
 
@@ -67,18 +68,20 @@ static bool has_old_waiter(const node_record *node) {
 }
 
 static void note_holder(lent_node *its, unsigned contender) {
-    its->was_held = true;
+    its->granted_us = its->granted_us < 0 ? zkl_world_now_us() : its->granted_us;
     its->user = contender;
     its->idle_since_us = its->unused_since_us = -1;
 }
 
-static void judge_time_of_hand_off(const record *one) {
+/* Whoever waited before it was granted has waited for others. */
+static void judge_time_of_hand_off(const lent_node *its) {
     int64_t limit_ms = oracle.plan->hand_off_ms;
-    int64_t waits_us = zkl_world_now_us() - nodes_waiter(one->node)->made_us;
+    int64_t came_us = nodes_waiter(its->node)->made_us;
+    int64_t waits_us = zkl_world_now_us() - (came_us > its->granted_us ? came_us : its->granted_us);
     int64_t most_us = (limit_ms + limit_ms / CLOCK_PARTS + NEWS_MAX_MS) * US_PER_MS;
     if (limit_ms > 0 && waits_us > most_us) {
         oracle_violated("%s is handed on, and others have waited for it for %" PRId64 " us",
-                        one->node->name, waits_us);
+                        its->node->name, waits_us);
     }
 }
 
@@ -105,7 +108,7 @@ void oracle_judge_lending(unsigned contender) {
         oracle_violated("%s is handed on to contender %u, the %u. time since others wait",
                         one->node->name, contender, its->handed_on);
     }
-    judge_time_of_hand_off(one);
+    judge_time_of_hand_off(its);
 }
 
 static bool is_used(lent_node *its) {
@@ -124,7 +127,8 @@ static void judge_use(lent_node *its) {
     if (is_used(its)) {
         return;
     }
-    its->idle_since_us = its->was_held && its->idle_since_us < 0 ? now_us : its->idle_since_us;
+    its->idle_since_us =
+        its->granted_us >= 0 && its->idle_since_us < 0 ? now_us : its->idle_since_us;
     if (!has_old_waiter(its->node) || nodes_blocker(its->node) != NULL) {
         its->unused_since_us = -1;
     } else if (its->unused_since_us < 0) {
@@ -199,11 +203,11 @@ static bool was_alone(const node_record *node) {
 void oracle_judge_deleted_lent_node(const node_record *node) {
     bool is_lent = plan_is_calm(oracle.plan) && zkl_node_name_parse(node->name).lent;
     lent_node *its = is_lent ? find(node) : NULL;
-    if (its == NULL || !its->was_held || is_used(its) || its->is_left || !was_alone(node)) {
+    if (its == NULL || its->granted_us < 0 || is_used(its) || its->is_left || !was_alone(node)) {
         return;
     }
     const record *user = &oracle.records[its->user];
-    bool is_over = user->mode == ZKL_READ || user->knows_of_loss ||
+    bool is_over = zkl_node_name_parse(node->name).kind == ZKL_NODE_READ || user->knows_of_loss ||
                    oracle.clients[oracle_plan_of(its->user)->client].closes;
     int64_t idle_us = its->idle_since_us < 0 ? 0 : zkl_world_now_us() - its->idle_since_us;
     int64_t limit_ms = kept_ms(its->user);
