@@ -408,7 +408,8 @@ typedef struct zkl_client_options {
      *  holder's lock passes on after this long. From ZKL_SESSION_TIMEOUT_MIN_MS
      *  to ZKL_SESSION_TIMEOUT_MAX_MS. */
     int32_t session_timeout_ms;
-    /** How long zkl_client_open waits for the first connection. >= 1. */
+    /** How long zkl_client_open waits for the first connection. >= 1. The addresses of the servers
+     *  share it: one that does not answer is left early enough for the others. */
     int32_t connect_timeout_ms;
     /** The node above all resources that are given by a name: an absolute path of at most
      *  ZKL_ROOT_MAX bytes. Made when needed, below the chroot (see zkl_client_open). */

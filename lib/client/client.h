@@ -38,12 +38,11 @@ typedef struct zkl_client_session {
     bool may_lag;                 /* the server, behind what the last handle has seen */
     zkl_session_news lagging;     /* that it is connected to that one */
     zkl_credential_room shown;
-    unsigned waits;          /* in vain, since it was connected last */
-    pthread_cond_t changed;  /* for its thread: the connection, or one of these */
-    char *addresses;         /* its thread's own, as what follows: where the names led */
-    const char *alternative; /* of them, where the server that is tried does not answer */
-    bool has_moved;          /* the connection does not know the addresses yet, */
-    bool tries_one;          /* or only one of them */
+    unsigned waits;         /* in vain, since it was connected last */
+    pthread_cond_t changed; /* for its thread: the connection, or one of these */
+    char *addresses;        /* its thread's own, as what follows: where the names led */
+    bool has_moved;         /* the connection does not know them yet */
+    char *rest;             /* those of them that it knows, as others did not answer; NULL: all */
     int64_t looked_up_ms;
     pthread_t thread;
     struct zkl_client_session *next;

@@ -30,8 +30,11 @@ enum { CREDENTIAL_MS = 10000 };
 
 /* A server that does not answer is left after this part of the session timeout: two of them must
  * not end the session. After some attempts the part is twice as large: servers that are slow are
- * not asked again and again. (libzookeeper itself waits for four sixths.) */
-enum { ATTEMPTS_OF_TIMEOUT = 6, SHORT_ATTEMPTS = 4 };
+ * not asked again and again. (libzookeeper itself waits for four of them.) */
+enum { ATTEMPTS_OF_TIMEOUT = 6, SHORT_ATTEMPTS = 4, ATTEMPTS_OF_ITS_OWN = 4 };
+
+/* While no session stands, at least that long. */
+enum { PATIENCE_MIN_MS = 100 };
 
 /* ---- News from the operations, with the mutex held ------------------------- */
 
@@ -93,7 +96,7 @@ static void on_session_news(void *arg, const zkl_session_news *news) {
     if (begins_unprotected(self, news)) {
         return;
     }
-    self->may_lag = self->may_lag || news->renewed;
+    self->may_lag = self->may_lag || (news->renewed && self->session.established);
     self->lagging.state = ZKL_SESSION_STATE_CONNECTING;
     if (news->state == ZKL_SESSION_STATE_CONNECTED && self->may_lag) {
         catch_up(self, news);
@@ -193,44 +196,40 @@ static int look_up(zkl_client_session *self) {
     }
     free(self->addresses);
     self->addresses = found;
-    self->alternative = found;
     self->has_moved = true;
     return ZKL_OK;
+}
+
+/* NULL: all. */
+static void keep_rest(zkl_client_session *self, char *rest) {
+    free(self->rest);
+    self->rest = rest;
 }
 
 /* Not without need: zoo_set_servers frees the list that libzookeeper's I/O thread names in its log
  * while all servers refuse. */
 static void hand_over(zkl_client_session *self) {
-    if (self->has_moved || self->tries_one) {
+    if (self->has_moved || self->rest != NULL) {
         (void)zkl_connection_set_servers(self->connection, self->addresses);
     }
     self->has_moved = false;
-    self->tries_one = false;
+    keep_rest(self, NULL);
 }
 
-/* The next address alone. False: it is the one that is tried, or none is. */
-static bool try_next(zkl_client_session *self) {
-    const char *first = self->alternative[0] != '\0' ? self->alternative : self->addresses;
-    self->alternative = zkl_addresses_rest(first);
-    if (first == self->addresses && self->alternative[0] == '\0') {
-        return false; /* it is the only one */
-    }
-    char *alone = strndup(first, zkl_addresses_first(first));
-    bool is_tried = alone != NULL && zkl_connection_set_servers(self->connection, alone);
-    self->tries_one = true;
-    free(alone);
-    return is_tried;
-}
-
-/* Leaves a server that does not answer for another. Where all refuse, libzookeeper goes on trying
+/* Leaves a server that does not answer for others. Where all refuse, libzookeeper goes on trying
  * one after the other, and quickly. */
 static void leave_silent_server(zkl_client_session *self) {
-    for (int i = 0; i < 2; i++) { /* of two one is another */
-        if (try_next(self)) {
-            return;
-        }
+    char silent[ZKL_ADDRESS_SIZE];
+    const char *rest = self->rest != NULL ? self->rest : self->addresses;
+    bool is_silent = zkl_connection_server(self->connection, silent);
+    char *others = is_silent ? zkl_addresses_others(self->addresses, rest, silent) : NULL;
+    if (others == NULL || others[0] == '\0') {
+        free(others);
+        hand_over(self);
+        return;
     }
-    hand_over(self);
+    (void)zkl_connection_set_servers(self->connection, others);
+    keep_rest(self, others);
 }
 
 /* ---- Connecting ------------------------------------------------------------- */
@@ -240,7 +239,7 @@ static int connect_session(zkl_client_session *self) {
     pthread_mutex_lock(&self->client->mutex);
     self->waits = 0;
     self->has_moved = false;
-    self->tries_one = false;
+    keep_rest(self, NULL);
     zkl_session_connecting(&self->session);
     pthread_mutex_unlock(&self->client->mutex);
     return zkl_connection_open(self->connection, self->addresses,
@@ -275,14 +274,31 @@ static void open_next_session(zkl_client_session *self) {
     }
 }
 
-/* At random between that part and half of it: clients that lost the same server do not ask the
- * others, and the name servers, at the same moments. */
+/* While no session stands, all addresses share the time to connect. Each gets more than the one
+ * before it: a silent one shall cost little, and a server that is slow to make a session may be the
+ * only one. */
+static int64_t first_patience_ms(const zkl_client_session *self) {
+    const zkl_client_options *options = &self->client->options;
+    int64_t count = (int64_t)zkl_addresses_count(self->addresses);
+    int64_t turn = self->waits < count ? self->waits + 1 : count;
+    int64_t share_ms = options->connect_timeout_ms * turn / (count * (count + 1) / 2);
+    int64_t part_ms = options->session_timeout_ms / ATTEMPTS_OF_TIMEOUT;
+    int64_t longest_ms = part_ms * ATTEMPTS_OF_ITS_OWN;
+    share_ms = share_ms < longest_ms ? share_ms : longest_ms;
+    return share_ms > PATIENCE_MIN_MS ? share_ms : PATIENCE_MIN_MS;
+}
+
+static int64_t patience_in_session_ms(const zkl_client_session *self) {
+    int64_t part_ms = self->session.timeout_ms / ATTEMPTS_OF_TIMEOUT;
+    return self->waits < SHORT_ATTEMPTS ? part_ms : 2 * part_ms;
+}
+
+/* At random between that and half of it: clients that lost the same server do not ask the others,
+ * and the name servers, at the same moments. */
 static int64_t patience_ms(const zkl_client_session *self) {
-    int32_t timeout_ms = self->session.timeout_ms != 0 ? self->session.timeout_ms
-                                                       : self->client->options.session_timeout_ms;
-    int64_t part_ms = timeout_ms / ATTEMPTS_OF_TIMEOUT;
-    return zkl_session_shorten(&self->session,
-                               self->waits < SHORT_ATTEMPTS ? part_ms : 2 * part_ms);
+    return zkl_session_shorten(&self->session, self->session.established
+                                                   ? patience_in_session_ms(self)
+                                                   : first_patience_ms(self));
 }
 
 static void introduce(zkl_client_session *self) {
@@ -302,17 +318,12 @@ static void introduce(zkl_client_session *self) {
  * not answer, and the servers may have moved. To look that up may take long, so it comes after;
  * other addresses may cost a connection that has come about meanwhile. */
 static void try_others(zkl_client_session *self) {
-    bool is_at_stake = self->session.established;
     self->waits++;
     if (self->may_lag && self->lagging.state == ZKL_SESSION_STATE_CONNECTED) {
         catch_up(self, &self->lagging);
     }
     pthread_mutex_unlock(&self->client->mutex);
-    if (is_at_stake || zkl_connection_hangs(self->connection)) {
-        leave_silent_server(self);
-    } else { /* a server that is slow to make a session is left alone */
-        hand_over(self);
-    }
+    leave_silent_server(self);
     if (zkl_clock_ms() - self->looked_up_ms >= RETRY_PAUSE_MS) {
         (void)look_up(self);
     }
@@ -403,8 +414,7 @@ static void change_handle(zkl_client_session *self) {
     self->awaits_credential = false;
     self->is_introduced = true;
     pthread_mutex_unlock(&self->client->mutex);
-    int status = zkl_connection_renew(self->connection, self->addresses,
-                                      self->client->options.session_timeout_ms);
+    int status = zkl_connection_renew(self->connection, self->addresses);
     pthread_mutex_lock(&self->client->mutex);
     if (status != ZKL_OK) {
         self->has_new_credentials = true;
@@ -477,6 +487,7 @@ static void *keep_connected(void *arg) {
 
 static void free_session(zkl_client_session *self) {
     free(self->addresses);
+    free(self->rest);
     zkl_connection_free(self->connection);
     zkl_session_destroy(&self->session);
     zkl_condition_end(&self->changed);

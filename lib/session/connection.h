@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "session/addresses.h"
 #include "session/operations.h"
 
 typedef struct zkl_connection zkl_connection;
@@ -26,10 +27,10 @@ int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t tim
 
 /** Goes on with the same session on a new handle, which shows the credentials anew; those of the
  * old one go with it. That one has lost its connection: requests under way are answered as lost,
- * and watches are forgotten. The next server may lag behind the last one. For an established
- * session, on the thread that connects and disconnects, without the mutex. ZKL_OK, or as
- *  zkl_connection_check: then call it again after a while. */
-int zkl_connection_renew(zkl_connection *self, const char *addresses, int32_t timeout_ms);
+ * and watches are forgotten. The next server may lag behind the last one. On the thread that
+ *  connects and disconnects, without the mutex. ZKL_OK, or as zkl_connection_check: then call it
+ *  again after a while. */
+int zkl_connection_renew(zkl_connection *self, const char *addresses);
 
 /** Gives the servers the next credential; when there is none left the session is CONNECTED. Call it
  *  whenever the listener is told that one is awaited, on the thread that connects and disconnects,
@@ -41,18 +42,19 @@ bool zkl_connection_introduce(zkl_connection *self);
 void zkl_connection_abandon(zkl_connection *self);
 
 /** Replaces the addresses. A connection to one that is not among them, made or only tried, is
- *  closed, and another one tried at once: true. While connected it may also be closed by chance,
- *  where there are more of them than before. On the thread that connects and disconnects, without
- *  the mutex. */
+ *  closed, and another one tried at once: true. Before all credentials have been accepted it goes
+ *  on as zkl_connection_renew does, and false may also say that this has failed. While connected it
+ * may also be closed by chance, where there are more of them than before. On the thread that
+ * connects and disconnects, without the mutex. */
 bool zkl_connection_set_servers(zkl_connection *self, const char *addresses);
 
 /** Tells the listener what libzookeeper tells nobody: that a login was refused. To be called again
  *  and again while not connected, without the mutex. */
 void zkl_connection_look(zkl_connection *self);
 
-/** Whether it waits for a server that does not finish a handshake of TLS, and would do so for ever.
- *  On the thread that connects and disconnects. */
-bool zkl_connection_hangs(const zkl_connection *self);
+/** Writes the address of the server that it is connected to, or waits for. False: it waits for
+ *  none, as after a refusal. On the thread that connects and disconnects. */
+bool zkl_connection_server(const zkl_connection *self, char address[ZKL_ADDRESS_SIZE]);
 
 /** Whether every request has been answered. With the mutex held. */
 bool zkl_connection_is_idle(const zkl_connection *self);

@@ -46,6 +46,7 @@ struct zkl_connection {
     char scheme[ZKL_SCHEME_MAX + 1]; /* of the one that was given last */
     bool is_renewing;                /* it goes from one handle to the next */
     clientid_t session;              /* on that one */
+    int32_t timeout_ms;              /* that is asked for */
     const char *why;                 /* the servers refused this client; NULL: no more is known */
     bool refused;                    /* that credential */
 };
@@ -464,8 +465,10 @@ void zkl_connection_abandon(zkl_connection *self) {
 }
 
 static void take_line(const char *line) {
-    zkl_failures_take_line(line);
-    zkl_log_zookeeper_line(line);
+    if (!zkl_way_line_is_ours(line)) {
+        zkl_failures_take_line(line);
+        zkl_log_zookeeper_line(line);
+    }
 }
 
 /* They are kept for people alone: without memory there are none. One that is tried alone is one of
@@ -485,12 +488,11 @@ int zkl_connection_check(const zkl_client_options *options) {
     return zkl_way_check(options);
 }
 
-static int open_handle(zkl_connection *self, const char *addresses, int32_t timeout_ms,
-                       const clientid_t *session) {
+static int open_handle(zkl_connection *self, const char *addresses, const clientid_t *session) {
     const zkl_way_call call = { .addresses = addresses,
                                 .session = session,
                                 .watcher = on_session,
-                                .timeout_ms = timeout_ms,
+                                .timeout_ms = self->timeout_ms,
                                 .context = self,
                                 .log = take_line };
     ZKL_TRY(zkl_way_prepare(&self->way));
@@ -507,7 +509,8 @@ static int open_handle(zkl_connection *self, const char *addresses, int32_t time
 }
 
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
-    return open_handle(self, addresses, timeout_ms, NULL);
+    self->timeout_ms = timeout_ms;
+    return open_handle(self, addresses, NULL);
 }
 
 static void ignore(void *arg, const zkl_reply *reply) {
@@ -516,22 +519,25 @@ static void ignore(void *arg, const zkl_reply *reply) {
 }
 
 /* libzookeeper's I/O thread goes on waiting for the socket that was closed, for up to a third of
- * the session timeout, unless there is something to send: nothing may be before the credentials. */
+ * the session timeout, unless there is something to send. */
 static void connect_now(zkl_connection *self) {
     const zkl_operation question = { .kind = ZKL_OPERATION_EXISTS, .path = "/" };
-    if (self->introduced) {
-        (void)send_operation(&self->operations, &question, ignore, NULL);
-    }
+    (void)send_operation(&self->operations, &question, ignore, NULL);
 }
 
+/* Nothing may be sent before the credentials, so another handle goes on where this one would wait
+ * for the closed socket. */
 bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
     zhandle_t *handle = self->handle; /* no other thread changes it */
     if (handle == NULL) {
-        return false;
+        return self->is_renewing && zkl_connection_renew(self, addresses) == ZKL_OK;
     }
     keep_addresses(self, addresses);
     bool was_connected = zoo_state(handle) == ZOO_CONNECTED_STATE;
     bool closed = zkl_way_set_servers(&self->way, handle, addresses);
+    if (closed && !self->introduced) {
+        return zkl_connection_renew(self, addresses) == ZKL_OK;
+    }
     ZKL_WITH_MUTEX(self->mutex);
     if (closed || was_connected) {
         tell_if_closed(self);
@@ -549,8 +555,8 @@ void zkl_connection_look(zkl_connection *self) {
     }
 }
 
-bool zkl_connection_hangs(const zkl_connection *self) {
-    return self->handle != NULL && zkl_way_hangs(&self->way, self->handle);
+bool zkl_connection_server(const zkl_connection *self, char address[ZKL_ADDRESS_SIZE]) {
+    return self->handle != NULL && zkl_way_server(self->handle, address);
 }
 
 /* No thread of libzookeeper is left, and nothing is sent any more. */
@@ -585,7 +591,7 @@ void zkl_connection_close(zkl_connection *self) {
 
 /* zookeeper_close ends the session, if it is connected. So it is sent to an address that nobody can
  * connect to. */
-int zkl_connection_renew(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
+int zkl_connection_renew(zkl_connection *self, const char *addresses) {
     zhandle_t *handle = self->handle;
     if (handle != NULL) {
         self->session = *zoo_client_id(handle);
@@ -596,7 +602,7 @@ int zkl_connection_renew(zkl_connection *self, const char *addresses, int32_t ti
         close_handle(self, true);
     }
     self->listener.is_anonymous = false;
-    return open_handle(self, addresses, timeout_ms, &self->session);
+    return open_handle(self, addresses, &self->session);
 }
 
 void zkl_connection_free(zkl_connection *self) {

@@ -443,11 +443,6 @@ bool zkl_tls_set_servers(zkl_tls *self, const char *addresses) {
     return !stays;
 }
 
-bool zkl_tls_hangs(zkl_tls *self) {
-    ZKL_WITH_MUTEX(&self->lock);
-    return self->begun && !self->done;
-}
-
 zkl_session_state zkl_tls_look(zkl_tls *self) {
     ZKL_WITH_MUTEX(&self->lock);
     if (self->broken) {
@@ -521,11 +516,6 @@ zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_way_call *call) {
 bool zkl_tls_set_servers(zkl_tls *self, const char *addresses) {
     (void)self;
     (void)addresses;
-    return false;
-}
-
-bool zkl_tls_hangs(zkl_tls *self) {
-    (void)self;
     return false;
 }
 

@@ -19,8 +19,6 @@ void zkl_tls_free(zkl_tls *self);
  *  changed, as libzookeeper's I/O thread inherits it, and is told by it. */
 zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_way_call *call);
 bool zkl_tls_set_servers(zkl_tls *self, const char *addresses);
-/** It is in a handshake. */
-bool zkl_tls_hangs(zkl_tls *self);
 /** AUTH_FAILED: the certificate of the server that it is connected to was not checked. EXPIRED: the
  *  handle can never connect again. CONNECTING: all is well. */
 zkl_session_state zkl_tls_look(zkl_tls *self);

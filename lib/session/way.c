@@ -11,21 +11,23 @@
 
 #include "base/error_message.h"
 
-/* Of libzookeeper, which does not export it: before the end of the handshake. */
-enum { TLS_CONNECTING_STATE = 7 };
-
 /* After a failure libzookeeper skips an address (ZOOKEEPER-2466): of an even number it tries one
- * half for ever, without a pause. And it takes a list that contains all of the last one for the
- * same if it is as long. So all but the last are given twice: that number is odd, and grows with
- * that of the addresses. NULL: out of memory. */
-static char *give_twice(const char *addresses) {
-    const char *comma = strrchr(addresses, ',');
+ * half for ever, without a pause. So an even number gets another one, where no time is lost: each
+ * address is tried as often as any other, and none twice in a row. NULL: out of memory. */
+static char *make_odd(const char *addresses) {
     char *given = NULL;
-    if (comma == NULL) {
-        return strdup(addresses);
-    }
-    return asprintf(&given, "%s,%.*s", addresses, (int)(comma - addresses), addresses) > 0 ? given
-                                                                                           : NULL;
+    bool is_even = zkl_addresses_count(addresses) % 2 == 0;
+    return asprintf(&given, "%s%s", addresses, is_even ? "," ZKL_ADDRESS_OF_NOBODY : "") > 0 ? given
+                                                                                             : NULL;
+}
+
+static void keep_given(zkl_way *self, char *given) {
+    free(self->given);
+    self->given = given;
+}
+
+bool zkl_way_line_is_ours(const char *line) {
+    return strstr(line, ZKL_ADDRESS_OF_NOBODY) != NULL;
 }
 
 /* One that is missing is found by who reads it. */
@@ -68,12 +70,12 @@ static zhandle_t *open_handle(zkl_way *self, const zkl_way_call *call) {
 
 int zkl_way_open(zkl_way *self, const zkl_way_call *wanted, zhandle_t **handle) {
     zkl_way_call call = *wanted;
-    char *given = give_twice(wanted->addresses);
+    char *given = make_odd(wanted->addresses);
     ZKL_TRY(zkl_made(given));
     call.addresses = given;
     *handle = open_handle(self, &call);
     int error = errno;
-    free(given);
+    keep_given(self, given);
     if (*handle == NULL) {
         return error == ENOMEM ? ZKL_NO_MEMORY : ZKL_SYSTEM;
     }
@@ -82,25 +84,49 @@ int zkl_way_open(zkl_way *self, const zkl_way_call *wanted, zhandle_t **handle) 
     return ZKL_OK;
 }
 
+/* Some versions of libzookeeper have one buffer for all threads: what is read here may be an
+ * address of another client, and is no more than a hint. */
+bool zkl_way_server(zhandle_t *handle, char address[ZKL_ADDRESS_SIZE]) {
+    int state = zoo_state(handle);
+    const char *server = zoo_get_current_server(handle);
+    const char *end = server[0] == '[' ? strchr(server, ']') : NULL;
+    if (end != NULL) {
+        snprintf(address, ZKL_ADDRESS_SIZE, "%.*s%s", (int)(end - server - 1), server + 1, end + 1);
+    } else {
+        snprintf(address, ZKL_ADDRESS_SIZE, "%s", server);
+    }
+    return state != 0 && state != ZOO_NOTCONNECTED_STATE && !zkl_way_line_is_ours(address);
+}
+
+static bool is_elsewhere(zhandle_t *handle, const char *addresses) {
+    char address[ZKL_ADDRESS_SIZE];
+    return zkl_way_server(handle, address) &&
+           !zkl_addresses_contain(addresses, address, strlen(address));
+}
+
+/* libzookeeper compares hosts without their ports: it may take a list for the same as the last one,
+ * and stays at a port that is not given any more. */
+static bool give_servers(const zkl_way *self, zhandle_t *handle, const char *given) {
+    if (zkl_addresses_look_same(self->given, given) && strcmp(self->given, given) != 0) {
+        (void)zoo_set_servers(handle, ZKL_ADDRESS_OF_NOBODY);
+    }
+    (void)zoo_set_servers(handle, given);
+    if (is_elsewhere(handle, given)) {
+        (void)zoo_set_servers(handle, ZKL_ADDRESS_OF_NOBODY);
+        (void)zoo_set_servers(handle, given);
+    }
+    return zoo_state(handle) == ZOO_NOTCONNECTED_STATE;
+}
+
 bool zkl_way_set_servers(zkl_way *self, zhandle_t *handle, const char *addresses) {
-    char *given = give_twice(addresses);
+    char *given = make_odd(addresses);
     if (given == NULL) {
         return false;
     }
-    bool closed = false;
-    if (self->tls != NULL) {
-        closed = zkl_tls_set_servers(self->tls, given);
-    } else {
-        (void)zoo_set_servers(handle, given);
-        closed = zoo_state(handle) == ZOO_NOTCONNECTED_STATE;
-    }
-    free(given);
+    bool closed = self->tls != NULL ? zkl_tls_set_servers(self->tls, given)
+                                    : give_servers(self, handle, given);
+    keep_given(self, given);
     return closed;
-}
-
-bool zkl_way_hangs(const zkl_way *self, zhandle_t *handle) {
-    return self->tls != NULL &&
-           (zoo_state(handle) == TLS_CONNECTING_STATE || zkl_tls_hangs(self->tls));
 }
 
 zkl_session_state zkl_way_look(const zkl_way *self, zhandle_t *handle, const char **why) {
@@ -125,6 +151,7 @@ void zkl_way_close(zkl_way *self, zhandle_t *handle) {
 void zkl_way_free(zkl_way *self) {
     zkl_tls_free(self->tls);
     zkl_sasl_free(self->sasl);
+    free(self->given);
 }
 
 /* ---- Programs that the application executes ------------------------------------------------- */

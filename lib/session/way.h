@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "session/addresses.h"
 #include "session/sasl.h"
 #include "session/tls.h"
 
@@ -13,6 +14,7 @@ typedef struct zkl_way {
     pthread_mutex_t *mutex;            /* the client's, which guards the options */
     zkl_tls *tls;                      /* from the first handle on, where they want it */
     zkl_sasl *sasl;                    /* likewise */
+    char *given;                       /* the addresses that the handle has; NULL: no handle yet */
 } zkl_way;
 
 /** Whether the options can be had, with their files as they are: ZKL_OK, ZKL_UNSUPPORTED or
@@ -29,9 +31,11 @@ int zkl_way_open(zkl_way *self, const zkl_way_call *wanted, zhandle_t **handle);
 /** Gives the handle other servers. A connection to one that is not among them is closed: true. */
 bool zkl_way_set_servers(zkl_way *self, zhandle_t *handle, const char *addresses);
 
-/** Whether a server is tried that does not answer, which libzookeeper would wait for until the
- * kernel gives up, or for ever. */
-bool zkl_way_hangs(const zkl_way *self, zhandle_t *handle);
+/** As zkl_connection_server. */
+bool zkl_way_server(zhandle_t *handle, char address[ZKL_ADDRESS_SIZE]);
+
+/** Whether a line of libzookeeper's log is about ZKL_ADDRESS_OF_NOBODY. */
+bool zkl_way_line_is_ours(const char *line);
 
 /** What libzookeeper tells by no event: AUTH_FAILED, with the reason; EXPIRED: the handle can never
  *  connect again; CONNECTING: there is nothing to tell. Ask it while not connected, and when

@@ -493,10 +493,13 @@ void zkl_client_connect_again(zkl_connection *self) {
     lose_connection(self);
 }
 
+bool zkl_client_has_socket(const zkl_connection *self) {
+    return self->state == ZKL_CLIENT_CONNECTING || self->state == ZKL_CLIENT_CONNECTED;
+}
+
 bool zkl_client_set_servers(zkl_connection *self, const char *addresses) {
-    bool has_socket = self->state == ZKL_CLIENT_CONNECTING || self->state == ZKL_CLIENT_CONNECTED;
     take_servers(self, addresses);
-    bool leaves = has_socket && !is_named(self, self->current);
+    bool leaves = zkl_client_has_socket(self) && !is_named(self, self->current);
     if (leaves) {
         replace_connection(self);
     }

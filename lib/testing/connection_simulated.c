@@ -205,9 +205,9 @@ void zkl_connection_look(zkl_connection *self) {
     (void)self;
 }
 
-bool zkl_connection_hangs(const zkl_connection *self) {
-    (void)self;
-    return false;
+bool zkl_connection_server(const zkl_connection *self, char address[ZKL_ADDRESS_SIZE]) {
+    zkl_address_write(self->current, address, ZKL_ADDRESS_SIZE);
+    return zkl_client_has_socket(self);
 }
 
 zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener) {
@@ -249,8 +249,7 @@ static void let_others_run(zkl_connection *self) {
     }
 }
 
-int zkl_connection_renew(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
-    (void)timeout_ms; /* as before */
+int zkl_connection_renew(zkl_connection *self, const char *addresses) {
     if (!zkl_machine_opens()) {
         return ZKL_SYSTEM;
     }
@@ -275,8 +274,14 @@ bool zkl_connection_introduce(zkl_connection *self) {
 }
 
 bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
-    if (self->process == NULL || !zkl_client_set_servers(self, addresses)) {
+    if (self->process == NULL) {
+        return false; /* it was never opened, or is closed already */
+    }
+    if (!zkl_client_set_servers(self, addresses)) {
         return false;
+    }
+    if (!self->introduced) {
+        return zkl_connection_renew(self, addresses) == ZKL_OK;
     }
     let_others_run(self);
     ZKL_WITH_MUTEX(self->mutex);

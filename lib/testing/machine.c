@@ -95,6 +95,10 @@ static bool read_address(const char *text, zkl_address *address) {
     return true;
 }
 
+void zkl_address_write(zkl_address address, char *text, size_t size) {
+    snprintf(text, size, "place-%u/%u", address.place, address.server);
+}
+
 uint32_t zkl_addresses_read(const char *text, uint32_t servers, zkl_address *addresses) {
     uint32_t count = 0;
     for (; count < servers && read_address(text, &addresses[count]); count++) {
@@ -141,8 +145,11 @@ bool zkl_machine_looks_up(uint32_t servers, char *text, size_t size) {
     }
     for (uint32_t i = 0; i < servers; i++) {
         if (has(machine.servers, i)) {
-            length += (size_t)snprintf(text + length, size - length, "%splace-%u/%u",
-                                       length > 0 ? "," : "", machine.place, i);
+            char one[ZKL_ADDRESS_SIZE];
+            zkl_address_write((zkl_address){ .server = i, .place = machine.place }, one,
+                              sizeof(one));
+            length +=
+                (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? "," : "", one);
         }
     }
     return length > 0;

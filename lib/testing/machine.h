@@ -53,6 +53,7 @@ typedef struct zkl_address {
 /** Reads a list for an ensemble of `servers`, and returns how many it has, at most that many. Text
  *  that is none leads to all servers, where they are now. */
 uint32_t zkl_addresses_read(const char *text, uint32_t servers, zkl_address *addresses);
+void zkl_address_write(zkl_address address, char *text, size_t size);
 /** Whether the server is there. */
 bool zkl_address_leads_somewhere(zkl_address address);
 /** Whether nothing answers there. */

@@ -15,7 +15,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { SESSION_MS = 6000, HOLE_SOCKETS = 4, ADDRESS_SIZE = 32, PLACES = 4, TURNS = 4 };
+enum {
+    SESSION_MS = 6000,
+    HOLE_SOCKETS = 4,
+    ADDRESS_SIZE = 32,
+    PLACES = 4,
+    TURNS = 4,
+    OPENERS = 20
+};
 
 /* ---- The resolver --------------------------------------------------------- */
 
@@ -233,6 +240,60 @@ static void two_silent_addresses_in_a_row_do_not_end_the_session(void) {
     moving_end(&moving);
 }
 
+struct opener {
+    const char *hosts;
+    pthread_t thread;
+    int status;
+};
+
+static void *open_and_close(void *arg) {
+    struct opener *self = arg;
+    zkl_client *client = NULL;
+    self->status = zkl_client_open(self->hosts, NULL, &client);
+    if (self->status == ZKL_OK) {
+        client_close(client);
+    }
+    return NULL;
+}
+
+/* Which server each tries first is drawn. */
+static void open_many(const char *hosts) {
+    struct opener openers[OPENERS];
+    int64_t since_ms = now_ms();
+    for (int i = 0; i < OPENERS; i++) {
+        openers[i].hosts = hosts;
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&openers[i].thread, NULL, open_and_close, &openers[i]),
+                              0);
+    }
+    for (int i = 0; i < OPENERS; i++) {
+        pthread_join(openers[i].thread, NULL);
+        ASSERT_STATUS(openers[i].status, ZKL_OK);
+    }
+    printf("\n    all opened after %lld ms ", (long long)(now_ms() - since_ms));
+}
+
+/* One of three, and two. */
+static void silent_servers_fail_no_first_session(void) {
+    struct scene scene;
+    struct hole holes[2];
+    char hosts[256];
+    scene_begin(&scene, "moves-first");
+    const char *servers = servers_hosts();
+    const char *second = strchr(servers, ',') + 1;
+    int length = (int)(second - servers) - 1;
+    int port = atoi(strchr(servers, ':') + 1);
+    hole_begin(&holes[0], "127.0.0.73", port);
+    hole_begin(&holes[1], "127.0.0.74", port);
+    snprintf(hosts, sizeof hosts, "127.0.0.73:%d,%.*s,%.*s", port, length, servers,
+             (int)strcspn(second, ","), second);
+    open_many(hosts);
+    snprintf(hosts, sizeof hosts, "127.0.0.73:%d,127.0.0.74:%d,%.*s", port, port, length, servers);
+    open_many(hosts);
+    hole_end(&holes[0]);
+    hole_end(&holes[1]);
+    scene_end(&scene);
+}
+
 /* Those of the new list are at other addresses. */
 static void new_hosts_take_the_session_and_its_lock_along(void) {
     struct moving moving;
@@ -284,6 +345,7 @@ int main(int argc, char **argv) {
         TEST_CASE(two_servers_move_and_the_third_restarts_without_the_loss_of_a_session),
         TEST_CASE(two_servers_leave_silent_addresses_and_the_third_restarts),
         TEST_CASE(two_silent_addresses_in_a_row_do_not_end_the_session),
+        TEST_CASE(silent_servers_fail_no_first_session),
         TEST_CASE(new_hosts_take_the_session_and_its_lock_along),
         TEST_CASE(even_number_of_addresses_is_tried_to_the_last),
     };

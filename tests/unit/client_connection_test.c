@@ -186,6 +186,21 @@ TEST(two_servers_that_do_not_answer_cost_a_part_of_the_session_timeout) {
     end(ZKL_OK);
 }
 
+/* Nothing is at stake then, but somebody waits for it. */
+TEST(silent_servers_do_not_cost_the_first_session) {
+    const uint32_t holes[] = { 1, 2, 4, 3, 5, 6 };
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = LONG_TIMEOUT_MS;
+    zkl_testing_begin(NULL);
+    for (unsigned i = 0; i < MOVES * COUNT_OF(holes); i++) {
+        zkl_client *client = NULL;
+        zkl_holes_open(holes[i % COUNT_OF(holes)]);
+        EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_OK);
+        EXPECT_INT(zkl_client_close(client, LONG_TIMEOUT_MS), ZKL_OK);
+    }
+    zkl_testing_end();
+}
+
 /* All are tried again and again, and the only one that comes back is found. */
 TEST(servers_that_did_not_answer_are_tried_again) {
     begin_with(LONG_TIMEOUT_MS);

@@ -3,6 +3,7 @@
 #include "session/connection.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -13,7 +14,7 @@
 #include "support/unit.h"
 #include "zklock/zklock.h"
 
-enum { REQUESTS = 20, ROUNDS = 100 };
+enum { REQUESTS = 20, ROUNDS = 100, LONG_MS = 20000 };
 
 static scripted_server server;
 
@@ -23,6 +24,7 @@ static struct {
     pthread_cond_t changed;
     zkl_connection *connection;
     bool connected;
+    bool awaits_credential;
     size_t answered;
     zkl_outcome outcome; /* of the latest */
     int status;
@@ -52,30 +54,57 @@ static void on_one_answered(void *arg) {
     (void)arg;
 }
 
-static void begin(int error) {
+static bool next_credential(void *arg, size_t index, zkl_credential *credential) {
+    (void)arg;
+    *credential = (zkl_credential){ sizeof(*credential), "digest", "me:secret", 9 };
+    return index == 0;
+}
+
+static void on_awaits_credential(void *arg) {
+    (void)arg;
+    client.awaits_credential = true;
+    zkl_condition_broadcast(&client.changed);
+}
+
+static void open_client(const char *hosts, int32_t timeout_ms, bool shows_credential) {
     zkl_listener listener = { .session = on_session,
                               .watch_fired = on_watch_fired,
-                              .answered = on_one_answered };
-    scripted_server_begin(&server);
-    server.error = error;
+                              .answered = on_one_answered,
+                              .next_credential = shows_credential ? next_credential : NULL,
+                              .awaits_credential = on_awaits_credential };
     pthread_mutex_init(&client.mutex, NULL);
     zkl_condition_begin(&client.changed);
     client.connected = false;
+    client.awaits_credential = false;
     client.answered = 0;
     client.connection = zkl_connection_make(&client.mutex, &listener);
-    EXPECT_INT(zkl_connection_open(client.connection, server.hosts, SCRIPTED_SESSION_MS), ZKL_OK);
-    pthread_mutex_lock(&client.mutex);
-    while (!client.connected) {
-        (void)zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
-    }
-    pthread_mutex_unlock(&client.mutex);
+    EXPECT_INT(zkl_connection_open(client.connection, hosts, timeout_ms), ZKL_OK);
 }
 
-static void end(void) {
+static void close_client(void) {
     zkl_connection_close(client.connection);
     zkl_connection_free(client.connection);
     zkl_condition_end(&client.changed);
     pthread_mutex_destroy(&client.mutex);
+}
+
+static void await_flag(const bool *flag) {
+    int64_t deadline_ms = zkl_deadline(LONG_MS);
+    ZKL_WITH_MUTEX(&client.mutex);
+    while (!*flag && zkl_condition_wait(&client.changed, &client.mutex, deadline_ms)) {
+    }
+    EXPECT(*flag);
+}
+
+static void begin(int error) {
+    scripted_server_begin(&server);
+    server.error = error;
+    open_client(server.hosts, SCRIPTED_SESSION_MS, false);
+    await_flag(&client.connected);
+}
+
+static void end(void) {
+    close_client();
     scripted_server_end(&server);
 }
 
@@ -256,16 +285,12 @@ static bool hang_up_on_a_client(int listener) {
 /* libzookeeper by itself tries one of two for ever, some ten thousand times a second. */
 TEST(even_number_of_addresses_is_tried_to_the_last_and_with_pauses) {
     enum { WAIT_MS = 600, OF_TIMEOUT = 60 };
-    zkl_listener listener = { .session = on_session, .watch_fired = on_watch_fired };
     in_port_t port = 0;
     char hosts[64];
     int tried[2] = { 0, 0 };
     int sockets[2] = { listen_at(81, SOMAXCONN, &port), listen_at(82, SOMAXCONN, &port) };
     snprintf(hosts, sizeof(hosts), "127.0.0.81:%d,127.0.0.82:%d", ntohs(port), ntohs(port));
-    pthread_mutex_init(&client.mutex, NULL);
-    zkl_condition_begin(&client.changed);
-    client.connection = zkl_connection_make(&client.mutex, &listener);
-    EXPECT_INT(zkl_connection_open(client.connection, hosts, SCRIPTED_SESSION_MS), ZKL_OK);
+    open_client(hosts, SCRIPTED_SESSION_MS, false);
     for (int64_t end_ms = zkl_deadline(WAIT_MS); zkl_clock_ms() < end_ms; sched_yield()) {
         for (size_t i = 0; i < COUNT_OF(sockets); i++) {
             tried[i] += hang_up_on_a_client(sockets[i]) ? 1 : 0;
@@ -273,17 +298,128 @@ TEST(even_number_of_addresses_is_tried_to_the_last_and_with_pauses) {
     }
     EXPECT(tried[0] >= 3 && tried[1] >= 3);
     EXPECT(tried[0] + tried[1] < 10 * (WAIT_MS / (SCRIPTED_SESSION_MS / OF_TIMEOUT) + 1));
-    zkl_connection_close(client.connection);
-    zkl_connection_free(client.connection);
-    zkl_condition_end(&client.changed);
-    pthread_mutex_destroy(&client.mutex);
+    close_client();
     close(sockets[0]);
     close(sockets[1]);
 }
 
+/* Hangs up on so many attempts, which come one after the other, and counts them. Where
+ * libzookeeper's first round ends, which has an order of its own, the last of two may be the next
+ * one too. */
+static void hang_up_on_each(const int *sockets, int count, int attempts, int *tried) {
+    int last = -1;
+    for (int number = 0; number < attempts; sched_yield()) {
+        for (int i = 0; i < count; i++) {
+            if (hang_up_on_a_client(sockets[i])) {
+                unit_check(i != last || count == 1 || number == 2, __FILE__, __LINE__,
+                           "of %d addresses number %d is tried twice in a row", count, i);
+                last = i;
+                tried[i]++;
+                number++;
+            }
+        }
+    }
+}
+
+TEST(no_address_is_tried_more_often_than_another_or_twice_in_a_row) {
+    enum { MOST = 5, ROUNDS_OF_ALL = 8, QUICK_MS = 300 };
+    for (int count = 1; count <= MOST; count++) {
+        char hosts[MOST * ZKL_ADDRESS_SIZE];
+        int sockets[MOST];
+        int tried[MOST] = { 0 };
+        in_port_t port = 0;
+        size_t length = 0;
+        for (int i = 0; i < count; i++) {
+            sockets[i] = listen_at(84 + (uint32_t)i, SOMAXCONN, &port);
+            length += (size_t)snprintf(hosts + length, sizeof(hosts) - length, "%s127.0.0.%d:%d",
+                                       i > 0 ? "," : "", 84 + i, ntohs(port));
+        }
+        open_client(hosts, QUICK_MS, false);
+        hang_up_on_each(sockets, count, ROUNDS_OF_ALL * count, tried);
+        close_client();
+        for (int i = 0; i < count; i++) {
+            unit_check(tried[i] >= ROUNDS_OF_ALL - 1 && tried[i] <= ROUNDS_OF_ALL + 1, __FILE__,
+                       __LINE__, "of %d addresses number %d is tried %d times of %d", count, i,
+                       tried[i], ROUNDS_OF_ALL * count);
+            close(sockets[i]);
+        }
+    }
+}
+
+/* A server that has been stopped: the machine goes on accepting connections for it. */
+static int be_silent_at(uint32_t host, char address[ZKL_ADDRESS_SIZE]) {
+    in_port_t port = 0;
+    int made = listen_at(host, SOMAXCONN, &port);
+    snprintf(address, ZKL_ADDRESS_SIZE, "127.0.0.%d:%d", (int)host, ntohs(port));
+    return made;
+}
+
+static void await_client_of(int listener) {
+    struct pollfd one = { .fd = listener, .events = POLLIN };
+    EXPECT_INT(poll(&one, 1, -1), 1);
+}
+
+enum { SOON_MS = SCRIPTED_SESSION_MS / 4 };
+
+/* To libzookeeper another port of the host is the same server. */
+TEST(silent_server_is_left_for_another_port_of_its_host) {
+    char silent[ZKL_ADDRESS_SIZE];
+    char server_of_it[ZKL_ADDRESS_SIZE];
+    char others[2 * ZKL_ADDRESS_SIZE];
+    int listener = be_silent_at(1, silent);
+    scripted_server_begin(&server);
+    open_client(silent, SCRIPTED_SESSION_MS, false);
+    await_client_of(listener);
+    while (!zkl_connection_server(client.connection, server_of_it)) {
+        sched_yield();
+    }
+    EXPECT_TEXT(server_of_it, silent);
+    snprintf(others, sizeof(others), "%s,127.0.0.1:1", server.hosts);
+    int64_t start_ms = zkl_clock_ms();
+    (void)zkl_connection_set_servers(client.connection, others);
+    await_flag(&client.connected);
+    EXPECT(zkl_clock_ms() - start_ms < SOON_MS);
+    EXPECT(zkl_connection_server(client.connection, server_of_it));
+    EXPECT_TEXT(server_of_it, server.hosts);
+    end();
+    close(listener);
+}
+
+/* Nor is it told of other ports of hosts that refuse. */
+TEST(other_port_of_a_host_that_refuses_is_tried) {
+    char refusing[ZKL_ADDRESS_SIZE];
+    char server_of_it[ZKL_ADDRESS_SIZE];
+    close(be_silent_at(1, refusing));
+    scripted_server_begin(&server);
+    open_client(refusing, SCRIPTED_SESSION_MS, false);
+    while (zkl_connection_server(client.connection, server_of_it)) {
+        sched_yield();
+    }
+    (void)zkl_connection_set_servers(client.connection, server.hosts);
+    await_flag(&client.connected);
+    end();
+}
+
+/* libzookeeper's thread waits for a socket that is closed, and nothing may be sent to wake it up.
+ */
+TEST(silent_server_is_left_at_once_before_credentials_are_shown) {
+    char silent[ZKL_ADDRESS_SIZE];
+    int listener = be_silent_at(84, silent);
+    scripted_server_begin(&server);
+    open_client(silent, SCRIPTED_SESSION_MS, true);
+    await_client_of(listener);
+    int64_t start_ms = zkl_clock_ms();
+    (void)zkl_connection_set_servers(client.connection, server.hosts);
+    await_flag(&client.awaits_credential);
+    EXPECT(zkl_clock_ms() - start_ms < SOON_MS);
+    EXPECT_INT(server.requests, 0);
+    end();
+    close(listener);
+}
+
 /* The queue of the socket's connections is full, so the machine drops what else comes. */
 TEST(address_where_nothing_answers_is_left_at_once_for_another) {
-    enum { CLIENTS = 3, TRIED_MS = 200, SOON_MS = SCRIPTED_SESSION_MS / 4 };
+    enum { CLIENTS = 3, TRIED_MS = 200 };
     in_port_t port = 0;
     char hole[32];
     int clients[CLIENTS];
@@ -304,11 +440,7 @@ TEST(address_where_nothing_answers_is_left_at_once_for_another) {
     int64_t start_ms = zkl_clock_ms();
     EXPECT(!zkl_connection_set_servers(client.connection, hole));
     (void)zkl_connection_set_servers(client.connection, server.hosts);
-    pthread_mutex_lock(&client.mutex);
-    while (!client.connected) {
-        (void)zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
-    }
-    pthread_mutex_unlock(&client.mutex);
+    await_flag(&client.connected);
     EXPECT(zkl_clock_ms() - start_ms < SOON_MS);
     end();
     for (size_t i = 0; i < CLIENTS; i++) {
