@@ -181,8 +181,7 @@ static void on_own_node_replaced(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* A failure means only that nothing is known: a waiter lists, and for a lock
- * that is held the next probe tries again. */
+/* A failure means only that nothing is known: the next probe tries again. */
 static void on_own_watched(zkl_request *request, const zkl_step *step) {
     const zkl_event *event = step->event;
     request->own.watched = event->outcome == ZKL_OUTCOME_OK;
@@ -308,6 +307,9 @@ static void on_own_watch_fired(zkl_request *request, const zkl_step *step) {
 /* A try that waits for a lease does so from one probe to the next at most, whatever becomes of the
  * lease: that is long enough to earn one, if all is well. */
 static void on_probe(zkl_request *request, const zkl_step *step) {
+    if (request->own.to_watch && request->stage < ZKL_STAGE_LEAVING) {
+        zkl_request_watch_own(request, step);
+    }
     zkl_request_watch_held(request, step);
     if (!request->options.only_try || request->stage != ZKL_STAGE_FIRST) {
         return;

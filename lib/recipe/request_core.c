@@ -129,6 +129,7 @@ void zkl_request_take_node(zkl_request *request, const char *name, int64_t zxid)
 
 void zkl_request_forget_node(zkl_request *request) {
     request->own.state = ZKL_OWN_NODE_NONE;
+    request->own.to_watch = false;
     request->own.node[0] = '\0';
 }
 
@@ -145,6 +146,7 @@ void zkl_request_watch_own(zkl_request *request, const zkl_step *step) {
                     !changes && !request->own.watched &&
                     !zkl_request_awaits(request, ZKL_ACTION_WATCH_OWN);
     if (possible) {
+        request->own.to_watch = true;
         zkl_request_ask(request, step, ZKL_ACTION_WATCH_OWN, request->own.node);
     }
 }

@@ -66,8 +66,8 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
     NEWS(WATCH_FIRED)     /* deleted, data_set, fresh; of several watches the first, and none is   \
                              left */                                                               \
     NEWS(OWN_WATCH_FIRED) /* something happened to our own node */                                 \
-    NEWS(PROBE) /* time to look after the node of a lock that is held; comes once in each period   \
-                   of the session, in which a lease can be earned */                               \
+    NEWS(PROBE) /* time to look after our own node; comes once in each period of the session, in   \
+                   which a lease can be earned */                                                  \
     NEWS(LEASE_BEGUN)   /* the session has a lease that is long enough for a grant */              \
     NEWS(LEASE_THIN)    /* it runs, but for too short a time to be granted anything */             \
     NEWS(LEASE_ENDED)   /* the session's lease has run out */                                      \
@@ -190,6 +190,7 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 /** Its place in the queue. */
 #define ZKL_REQUEST_OWN(FIELD, of)                                                                 \
     FIELD(of, OWN_NODE, state)                                                                     \
+    FIELD(of, FLAG, to_watch)   /* its watch was asked for; until it is armed, probes ask again */ \
     FIELD(of, FLAG, watched)    /* its watch is armed, as the servers of this connection said */   \
     FIELD(of, FLAG, downgraded) /* zxid is that of the writer's node before it */                  \
     FIELD(of, FLAG, hands_over) /* it was held when it was released: say so */                     \

@@ -130,6 +130,23 @@ static void holder_releases(void *unused) {
     close_contender(&waiter);
 }
 
+/* The holder stays: only the waiter's own watch can tell. */
+static void own_node_is_deleted_behind_a_holder(void *unused) {
+    (void)unused;
+    char path[ZKL_NODE_PATH_SIZE];
+    size_t both = 2;
+    open_contender(&holder);
+    open_contender(&waiter);
+    acquire(&holder);
+    join(&waiter, both);
+    move_the_waiter();
+    zkl_request_runner_node_path(waiter.lock->members[0].runner, path);
+    EXPECT(zkl_testing_delete_node(path));
+    EXPECT(zkl_testing_wait_until(are_queued, &both, SESSION_MS / 2));
+    close_contender(&holder);
+    close_contender(&waiter);
+}
+
 static void run(void (*test)(void *), void (*move_by)(void)) {
     move = move_by;
     zkl_testing_run_seeds(1, SEEDS, NULL, test, NULL);
@@ -150,4 +167,12 @@ TEST(release_is_heard_soon_though_no_server_has_set_the_watch_again) {
 
 TEST(release_is_heard_soon_though_a_new_handle_lacks_the_watch) {
     run(holder_releases, move_by_other_credentials);
+}
+
+TEST(waiter_whose_node_is_deleted_joins_again_though_no_server_has_set_its_watch_again) {
+    run(own_node_is_deleted_behind_a_holder, move_by_a_cut);
+}
+
+TEST(waiter_whose_node_is_deleted_joins_again_though_a_new_handle_lacks_its_watch) {
+    run(own_node_is_deleted_behind_a_holder, move_by_other_credentials);
 }

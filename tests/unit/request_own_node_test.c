@@ -17,6 +17,43 @@ CONVERSATION(own_node_deleted_while_waiting_joins_again_at_once, exclusive) = {
     "listed x2 me5 x4    -> WATCH x4",
 };
 
+/* Nothing else tells, as long as the one before us stays. */
+CONVERSATION(own_watch_that_was_turned_away_is_asked_for_by_each_probe_until_it_is_armed,
+             exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched NOT_NOW -> ",
+    "probe               -> WATCH_OWN me3",
+    "probe               -> ",
+    "own_watched NOT_NOW -> ",
+    "probe               -> WATCH_OWN me3",
+    "own_watched OK      -> ",
+    "probe               -> ",
+};
+
+CONVERSATION(own_node_deleted_before_the_next_connection_has_a_watch_joins_again, exclusive) = {
+    WAITING("x2", "me3"),
+    "disconnected        -> ",
+    "connected           -> WATCH_OWN me3",
+    "own_watched NOT_NOW -> ",
+    "probe               -> WATCH_OWN me3",
+    "own_watched NO_NODE -> UNWATCH REJOIN CREATE LIST",
+    "created me5         -> ",
+    "listed x2 x4 me5    -> WATCH x4",
+    "probe               -> ", /* not next in line any more */
+};
+
+CONVERSATION(own_node_is_not_looked_after_on_the_way_out, exclusive) = {
+    WAITING("x2", "me3"),
+    "disconnected        -> ",
+    "connected           -> WATCH_OWN me3",
+    "own_watched NOT_NOW -> ",
+    "cancelled           -> FAIL CANCELLED UNWATCH DELETE me3",
+    "probe               -> ",
+    "deleted OK          -> END",
+};
+
 /* Something that deletes each of our nodes must not make us spin. */
 CONVERSATION(own_node_deleted_again_and_again_is_made_after_a_pause, exclusive) = {
     WAITING("x2", "me3"),
