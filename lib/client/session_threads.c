@@ -72,6 +72,12 @@ static bool begins_unprotected(zkl_client_session *self, const zkl_session_news 
     return dropped;
 }
 
+/* A session that could not take the new credentials: its thread is about to begin another. */
+static bool stands_with_the_old(const zkl_client_session *self, const zkl_session_news *news) {
+    return news->state == ZKL_SESSION_STATE_CONNECTED && !self->session.established &&
+           self->has_new_credentials;
+}
+
 static void on_session_news(void *arg, const zkl_session_news *news);
 
 static void on_caught_up(void *arg, const zkl_reply *reply) {
@@ -93,7 +99,7 @@ static void catch_up(zkl_client_session *self, const zkl_session_news *news) {
 static void on_session_news(void *arg, const zkl_session_news *news) {
     zkl_client_session *self = arg;
     self->is_introduced = true; /* or the next connection begins with it */
-    if (begins_unprotected(self, news)) {
+    if (begins_unprotected(self, news) || stands_with_the_old(self, news)) {
         return;
     }
     self->may_lag = self->may_lag || (news->renewed && self->session.established);
@@ -437,6 +443,18 @@ static void change_credentials(zkl_client_session *self) {
     change_handle(self);
 }
 
+/* Another handle forgets requests that the server owes an answer. But it shows what the callback
+ * gives by now, or a list that the session has refused: so the same one connects again there. */
+static void leave_server(zkl_client_session *self) {
+    if (self->client->credentials.callback == NULL && can_take_new_credentials(self)) {
+        change_handle(self);
+        return;
+    }
+    pthread_mutex_unlock(&self->client->mutex);
+    zkl_connection_leave(self->connection, self->addresses);
+    pthread_mutex_lock(&self->client->mutex);
+}
+
 /* Where servers say so, and take it up all the same, they are not asked without a pause. */
 static void look_for_session(zkl_client_session *self) {
     while (self->session.is_not_there && !self->client->stopping &&
@@ -444,7 +462,7 @@ static void look_for_session(zkl_client_session *self) {
     }
     if (self->session.is_not_there && !self->client->stopping) {
         self->not_sought_before_ms = zkl_deadline(RETRY_PAUSE_MS);
-        change_handle(self);
+        leave_server(self);
     }
 }
 

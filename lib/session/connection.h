@@ -48,6 +48,11 @@ void zkl_connection_abandon(zkl_connection *self);
  * connects and disconnects, without the mutex. */
 bool zkl_connection_set_servers(zkl_connection *self, const char *addresses);
 
+/** Leaves the server, and goes on with the same session and the same handle on the next connection,
+ *  to any of these addresses. If requests were under way that one is lost too: libzookeeper waits
+ *  there for their answers. On the thread that connects and disconnects, without the mutex. */
+void zkl_connection_leave(zkl_connection *self, const char *addresses);
+
 /** Tells the listener what libzookeeper tells nobody: that a login was refused. To be called again
  *  and again while not connected, without the mutex. */
 void zkl_connection_look(zkl_connection *self);

@@ -548,6 +548,13 @@ bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
     return closed;
 }
 
+void zkl_connection_leave(zkl_connection *self, const char *addresses) {
+    if (self->handle != NULL) {
+        (void)zkl_way_set_servers(&self->way, self->handle, ZKL_ADDRESS_OF_NOBODY);
+    }
+    (void)zkl_connection_set_servers(self, addresses);
+}
+
 void zkl_connection_look(zkl_connection *self) {
     ZKL_WITH_MUTEX(self->mutex);
     if (self->handle != NULL) {

@@ -116,6 +116,8 @@ void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeo
 /* As zoo_set_servers does: a connection to a server that is not among them, made or tried, is
  * closed, and nobody is told. Whether it was. */
 bool zkl_client_set_servers(zkl_connection *self, const char *addresses);
+/* Closes that connection, as zoo_set_servers does. */
+void zkl_client_hang_up(zkl_connection *self);
 /* It is connected to the current server, or waits for it. */
 bool zkl_client_has_socket(const zkl_connection *self);
 /* Leaves the connection, for another one of the same session, and forgets what it was given, what

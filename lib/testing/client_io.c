@@ -497,6 +497,12 @@ bool zkl_client_has_socket(const zkl_connection *self) {
     return self->state == ZKL_CLIENT_CONNECTING || self->state == ZKL_CLIENT_CONNECTED;
 }
 
+void zkl_client_hang_up(zkl_connection *self) {
+    if (zkl_client_has_socket(self)) {
+        replace_connection(self);
+    }
+}
+
 bool zkl_client_set_servers(zkl_connection *self, const char *addresses) {
     take_servers(self, addresses);
     bool leaves = zkl_client_has_socket(self) && !is_named(self, self->current);

@@ -289,6 +289,13 @@ bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
     return true;
 }
 
+void zkl_connection_leave(zkl_connection *self, const char *addresses) {
+    zkl_client_hang_up(self);
+    (void)zkl_connection_set_servers(self, addresses);
+    ZKL_WITH_MUTEX(self->mutex);
+    zkl_client_tell_if_closed(self);
+}
+
 void zkl_connection_close(zkl_connection *self) {
     if (self->process == NULL) {
         return; /* it was never opened, or is closed already */

@@ -625,6 +625,27 @@ TEST(callback_that_gives_an_unknown_identity_changes_nothing_and_is_logged) {
     end();
 }
 
+/* It is shown when the next session opens, and no connection of this one asks for it. */
+TEST(session_that_is_denied_asks_for_no_credentials) {
+    begin();
+    unknown_store store = { .asked_before = 3 };
+    zkl_client *client = open_asked(&store);
+    zkl_lock *lock = open_lock(client);
+    int64_t session_id = zkl_ensemble_session_at(ensemble, 0);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_OK);
+    for (int times = 0; times < 2; times++) {
+        EXPECT(zkl_ensemble_keep_connection(ensemble, session_id));
+        EXPECT(zkl_ensemble_move(ensemble, session_id));
+        until_shown(); /* a probe has told */
+        EXPECT_INT(zkl_lock_verify(lock, ENOUGH_MS), ZKL_OK);
+    }
+    EXPECT(zkl_ensemble_session_at(ensemble, 0) == session_id);
+    EXPECT_INT(zkl_lock_release(lock, ENOUGH_MS), ZKL_OK);
+    zkl_lock_close(lock);
+    close_client(client);
+    end();
+}
+
 /* The own identity of the session before never came to protect anything. */
 TEST(identity_of_a_session_that_never_stood_does_not_bind_the_next) {
     begin();

@@ -148,3 +148,55 @@ TEST(last_two_handles_of_a_closed_client_free_it_once) {
     EXPECT(others == NULL);
     zkl_testing_end();
 }
+
+/* ---- Other credentials ----------------------------------------------------------------------- */
+
+static int refusals;
+static bool is_opening; /* the next session */
+
+static void count_refusals(void *arg, const zkl_log_record *record) {
+    (void)arg;
+    refusals += record->event == ZKL_LOG_CREDENTIALS_REFUSED ? 1 : 0;
+}
+
+static zkl_credential digest(const char *secret) {
+    zkl_credential credential = ZKL_CREDENTIAL_INIT;
+    credential.secret = secret;
+    credential.size = strlen(secret);
+    return credential;
+}
+
+/* The servers have accepted all that the session has shown, and it does not know yet. */
+static void show_others_before_it_stands(void) {
+    const zkl_session *session = &self.client->sessions->session;
+    const zkl_credential unknown = digest("stock:\xc3\xa4pfel");
+    is_opening = is_opening || !session->sender.protection.active;
+    if (!is_opening || !session->sender.protection.active) {
+        meanwhile = show_others_before_it_stands;
+        return;
+    }
+    EXPECT_INT(zkl_client_set_credentials(self.client, &unknown, 1), ZKL_OK);
+}
+
+/* One that stands could not take them. */
+TEST(session_that_does_not_stand_yet_begins_anew_with_other_credentials) {
+    const zkl_credential known = digest("stock:secret");
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.credentials = &known;
+    options.credential_count = 1;
+    options.node_acl = ZKL_ACL_AUTHENTICATED;
+    options.log_callback = count_refusals;
+    zkl_testing_begin(NULL);
+    EXPECT_INT(zkl_client_open("server:2181", &options, &self.client), ZKL_OK);
+    EXPECT_INT(zkl_lock_open(self.client, "stock", NULL, &self.lock), ZKL_OK);
+    watched = &self.client->mutex;
+    meanwhile = show_others_before_it_stands;
+    zkl_testing_expire_session(self.client);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
+    EXPECT(meanwhile == NULL);
+    EXPECT_INT(self.client->sessions->session.sender.protection.has_unknown, 1);
+    EXPECT_INT(refusals, 0);
+    watched = NULL;
+    participant_close(&self);
+    zkl_testing_end();
+}

@@ -58,12 +58,18 @@ static void end(void) {
     unit_must_be_done_within(0);
 }
 
-static zkl_client *open_client(void) {
+static zkl_client *open_asked(zkl_credential_callback *callback, void *arg) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
     options.session_timeout_ms = SCRIPTED_SESSION_MS;
+    options.credential_callback = callback;
+    options.credential_arg = arg;
     EXPECT_INT(zkl_client_open(server.hosts, &options, &client), ZKL_OK);
     return client;
+}
+
+static zkl_client *open_client(void) {
+    return open_asked(NULL, NULL);
 }
 
 static int acquire(zkl_client *client, int64_t timeout_ms) {
@@ -126,9 +132,9 @@ TEST(session_that_wants_authentication_is_refused_for_good) {
 }
 
 /* It keeps the connection, and takes the session up again all the same. */
-static int connections_after(int error) {
+static int connections_after(int error, zkl_credential_callback *callback, void *arg) {
     begin();
-    zkl_client *client = open_client();
+    zkl_client *client = open_asked(callback, arg);
     server.error_of_creates = error;
     EXPECT_INT(acquire(client, PAUSE_MS + PAUSE_MS / 2), ZKL_DISCONNECTED);
     int connections = server.connections;
@@ -139,8 +145,22 @@ static int connections_after(int error) {
 }
 
 TEST(session_that_a_server_denies_is_looked_for_at_once_and_then_with_a_pause) {
-    EXPECT_INT(connections_after(SESSION_EXPIRED), 3);
-    EXPECT_INT(connections_after(SESSION_MOVED), 3);
+    EXPECT_INT(connections_after(SESSION_EXPIRED, NULL, NULL), 3);
+    EXPECT_INT(connections_after(SESSION_MOVED, NULL, NULL), 3);
+}
+
+static int give_once(void *arg, size_t index, zkl_credential *credential) {
+    atomic_int *asked = arg;
+    credential->secret = "stock:secret";
+    credential->size = strlen(credential->secret);
+    return atomic_fetch_add(asked, 1) == 0 && index == 0 ? 1 : 0;
+}
+
+TEST(session_that_a_server_denies_asks_for_no_credentials) {
+    atomic_int asked = 0;
+    int connections = connections_after(SESSION_MOVED, give_once, &asked);
+    EXPECT(connections >= 3 && connections <= 5); /* an answer that is owed costs another */
+    EXPECT_INT(asked, 2); /* for the one and whether there is another, when it began */
 }
 
 /* ---- Servers that are not Apache ZooKeeper -------------------------------------------------- */
