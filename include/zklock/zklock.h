@@ -1131,10 +1131,10 @@ ZKL_CHECKED_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms)
  *
  * Returns ZKL_OK (it was held); ZKL_LOST (the servers say that its node is gone, which
  * zkl_lock_check and the state callback will soon report, or the grant was lost before);
- * ZKL_SUSPECT (not known: no answer in time or before the handle was closed, or the reply was
- * lost); ZKL_NOT_HELD (also if it is released meanwhile); ZKL_NO_PERMISSION; ZKL_SERVER_REFUSED
- * (the servers would not take a request now, or this process had no memory to send it);
- * ZKL_CANCELLED (the handle was closed before it was sent).
+ * ZKL_SUSPECT (not known: no answer in time or before the handle was closed, the reply was lost, or
+ * the servers would not let it look at its node now); ZKL_NOT_HELD (also if it is released
+ * meanwhile); ZKL_NO_PERMISSION; ZKL_SERVER_REFUSED (the servers would not take a request now, or
+ * this process had no memory to send it); ZKL_CANCELLED (the handle was closed before it was sent).
  *
  * Rule: docs/guarantees.md, "Verify and guarded transactions".
  */

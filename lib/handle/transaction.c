@@ -28,6 +28,7 @@ struct zkl_transaction {
     int64_t local_number;
     zkl_loan *loan; /* which lends the lock no further before the write is decided; NULL: none */
     bool verifies;  /* it is that of zkl_lock_verify, and has nothing but guards */
+    bool was_unwatched; /* a check of it has passed while not all its nodes were watched */
     /* First the guards, each of which checks a node of the lock. After the commit the paths of the
      * others are those that creates made, without the chroot. */
     zkl_multi_operation *operations;
@@ -222,7 +223,8 @@ static void find_nodes(zkl_transaction *transaction) {
     }
 }
 
-/* The request checks its node now, and not only at the next probe, and reports the loss. */
+/* The request checks its node now, and not only at the next probe, and reports the loss: perhaps at
+ * once, as others of the session may watch that path. The loss withdraws what was not sent. */
 static void look_for_node(zkl_lock *lock, size_t number) {
     zkl_request_runner *runner = lock->members[number].runner;
     if (runner != NULL) {
@@ -240,6 +242,9 @@ static bool prepare(void *arg) {
     }
     for (size_t i = 0; transaction->verifies && i < transaction->guards; i++) {
         look_for_node(transaction->lock, i);
+    }
+    if (!transaction->write.waits) {
+        return false;
     }
     find_nodes(transaction);
     return true;
@@ -274,17 +279,34 @@ static bool is_looked_at(const zkl_lock *lock) {
     return any;
 }
 
+/* As ours. A check that passes proves nothing of a node that is not: it may be another of its name.
+ */
+static bool is_watched(const zkl_lock *lock) {
+    bool all = true;
+    for (size_t i = 0; i < lock->count; i++) {
+        const zkl_request_runner *runner = lock->members[i].runner;
+        all &= runner != NULL && runner->request.own.watched;
+    }
+    return all;
+}
+
 /* A verification writes nothing, so it can be repeated: when the reply was lost with the
  * connection, the next connection is asked. The loss of the connection is known before the loss of
- * the reply. */
-static bool may_verify_again(const zkl_transaction *transaction) {
+ * the reply. Where a node is not watched the request looks at it, or could not; or an upgrade has
+ * just brought it: it is looked at once more, and not without end where the servers turn that away.
+ */
+static bool may_verify_again(zkl_transaction *transaction) {
     const zkl_lock *lock = transaction->lock;
     if (!transaction->verifies || lock->calls.closing || zkl_lock_check_held(lock) != ZKL_OK) {
         return false;
     }
-    return (transaction->status == ZKL_UNKNOWN &&
-            !lock->members[0].runner->sender.session->connected) ||
-           (transaction->status == ZKL_OK && is_looked_at(lock));
+    if (transaction->status == ZKL_SUSPECT) {
+        bool is_first = !transaction->was_unwatched;
+        transaction->was_unwatched = true;
+        return is_first || is_looked_at(lock);
+    }
+    return transaction->status == ZKL_UNKNOWN &&
+           !lock->members[0].runner->sender.session->connected;
 }
 
 /* Its call does not wait for it any more. */
@@ -352,8 +374,11 @@ static void keep_results(zkl_transaction *transaction, const zkl_multi_result *r
 
 static void read_reply(zkl_transaction *transaction, const zkl_reply *reply) {
     int status = status_of(transaction, reply);
-    if (transaction->verifies && zkl_lock_check_held(transaction->lock) == ZKL_LOST) {
+    int held = transaction->verifies ? zkl_lock_check_held(transaction->lock) : ZKL_OK;
+    if (held == ZKL_LOST) {
         status = ZKL_LOST; /* by what was answered before */
+    } else if (transaction->verifies && status == ZKL_OK && !is_watched(transaction->lock)) {
+        status = held == ZKL_OK ? ZKL_SUSPECT : held;
     } else if (status == ZKL_OK) {
         keep_results(transaction, reply->results);
     } else if (status == ZKL_LOST) {

@@ -16,8 +16,9 @@ typedef struct zkl_guarded_write {
     const zkl_multi_operation *operations; /* they need only live until it is sent */
     size_t count;
     const char *acl; /* of what they create; NULL: open to all */
-    /* It is about to be sent: fills in what is known only now. False: not yet; then
-     * zkl_guarded_writes_review is to be called when it may be. */
+    /* It is about to be sent: fills in what is known only now. False: not yet, and
+     * zkl_guarded_writes_review is to be called when it may be; or it has been withdrawn, perhaps
+     * by what prepared another. What is withdrawn so is kept until the review is over. */
     bool (*prepare)(void *arg);
     /* Exactly once, perhaps at once, unless it is withdrawn before it was sent. */
     void (*ended)(void *arg, const zkl_reply *reply);

@@ -140,6 +140,29 @@ TEST(upgrade_of_a_reader_that_is_lost_says_so_and_leaves_nothing) {
     end();
 }
 
+static void on_verified(void *arg, int status) {
+    EXPECT_INT(status, ZKL_OK);
+    ++*(int *)arg;
+}
+
+/* Nobody has looked at the new node when the check of the earlier one is answered. */
+TEST(verify_that_an_upgrade_overtakes_looks_at_the_new_node) {
+    enum { SLOWER_MS = 10, MANY = 100 };
+    int verified = 0;
+    begin(ZKL_DISPATCH_THREAD, ZKL_READ);
+    zkl_testing_slow_servers(SLOWER_MS, LONG_MS);
+    EXPECT_INT(upgrade(), ZKL_OK);
+    for (int i = 0; i < MANY; i++) {
+        EXPECT_INT(zkl_lock_verify_async(self.lock, LONG_MS, on_verified, &verified), ZKL_OK);
+        zkl_testing_sleep(1);
+    }
+    async_wait(&self);
+    ASYNC_HEARD(&self, "upgraded ");
+    zkl_testing_sleep(LONG_MS);
+    EXPECT_INT(verified, MANY);
+    end();
+}
+
 /* ---- Close -------------------------------------------------------------------------- */
 
 static void handle_closed_meanwhile_by(zkl_dispatch dispatch) {

@@ -9,6 +9,7 @@
 #include "support/borrower.h"
 #include "support/participant.h"
 #include "testing/ensemble.h"
+#include "zklock/election.h"
 
 enum { SESSION_MS = 12000, SOON_MS = 1000, AFTER_A_PROBE_MS = SESSION_MS / 3 + 500 };
 
@@ -31,11 +32,17 @@ static void replace(const char *node) {
     replace_as(0, node);
 }
 
-static void begin(void) {
-    zkl_testing_begin(NULL);
+static void begin_with_seed(uint64_t seed) {
+    zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
+    options.seed = seed;
+    zkl_testing_begin(&options);
     participant_open_with(&holder, SESSION_MS);
     participant_open_with(&other, SESSION_MS);
     EXPECT_INT(participant_acquire(&holder, SOON_MS), ZKL_OK);
+}
+
+static void begin(void) {
+    begin_with_seed(1);
 }
 
 static void end(void) {
@@ -88,6 +95,128 @@ TEST(verify_sees_at_once_that_the_node_is_another) {
     (void)zkl_lock_release(holder.lock, SOON_MS);
     end();
 }
+
+/* ---- Verify, when others of the same client have seen the other node first
+ * ----------------------- */
+
+static zkl_lock *behind; /* of the holder's client */
+
+static void wait_behind(void *arg) {
+    (void)arg;
+    EXPECT_INT(zkl_lock_acquire(behind, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
+}
+
+/* The holder has not watched its node yet, but who waits behind it has, and so the first look is
+ * answered at once. */
+static zkl_testing_task *begin_seen_by_waiter(void) {
+    begin();
+    EXPECT_INT(zkl_lock_open(holder.client, "stock", NULL, &behind), ZKL_OK);
+    zkl_testing_task *waits = zkl_testing_start(wait_behind, NULL);
+    zkl_testing_sleep(SOON_MS);
+    replace(holder.grant.node);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, "");
+    return waits;
+}
+
+static void end_seen_by_waiter(zkl_testing_task *waits) {
+    zkl_testing_sleep(SOON_MS);
+    EXPECT(strstr(holder.news, lost) != NULL);
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_LOST);
+    EXPECT_INT(zkl_testing_delete_node(holder.grant.node), 1);
+    zkl_testing_join(waits);
+    zkl_lock_close(behind);
+    end();
+}
+
+TEST(verify_that_finds_the_loss_as_it_is_sent_says_so) {
+    zkl_testing_task *waits = begin_seen_by_waiter();
+    EXPECT_INT(zkl_lock_verify(holder.lock, SOON_MS), ZKL_LOST);
+    end_seen_by_waiter(waits);
+}
+
+static void on_verified_lost(void *arg, int status) {
+    EXPECT_INT(status, ZKL_LOST);
+    ++*(int *)arg;
+}
+
+/* The first that is prepared withdraws them all. */
+TEST(verifications_that_wait_are_all_ended_by_the_loss_that_the_first_finds) {
+    enum { THREE = 3 };
+    int told = 0;
+    zkl_testing_task *waits = begin_seen_by_waiter();
+    zkl_testing_disconnect(holder.client, SOON_MS);
+    zkl_testing_sleep(SOON_MS / 2);
+    for (int i = 0; i < THREE; i++) {
+        EXPECT_INT(zkl_lock_verify_async(holder.lock, ZKL_FOREVER, on_verified_lost, &told),
+                   ZKL_OK);
+    }
+    zkl_testing_sleep(SESSION_MS);
+    EXPECT_INT(told, THREE);
+    end_seen_by_waiter(waits);
+}
+
+static void on_leader(void *arg, const zkl_leader *leader) {
+    (void)arg;
+    (void)leader;
+}
+
+TEST(verify_finds_the_loss_that_an_observer_of_the_client_has_seen) {
+    zkl_observer *observer = NULL;
+    begin();
+    EXPECT_INT(zkl_election_observe(holder.client, "stock", on_leader, NULL, &observer), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    replace(holder.grant.node);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_lock_verify(holder.lock, SOON_MS), ZKL_LOST);
+    zkl_observer_close(observer);
+    (void)zkl_lock_release(holder.lock, SOON_MS);
+    end();
+}
+
+/* ---- Verify, when the look at the node is turned away
+ * --------------------------------------------- */
+
+static int verify_while_half_is_turned_away(bool is_replaced) {
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    if (is_replaced) {
+        replace(holder.grant.node);
+    }
+    zkl_testing_sleep(SOON_MS);
+    zkl_ensemble_set_rates(ensemble, &(zkl_ensemble_rates){ .throttled = 500000 });
+    int status = zkl_lock_verify(holder.lock, SOON_MS);
+    zkl_ensemble_set_rates(ensemble, &(zkl_ensemble_rates){ .throttled = 0 });
+    return status;
+}
+
+static void verify_many(bool is_replaced, unsigned counts[3]) {
+    enum { ROUNDS = 60 };
+    for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+        begin_with_seed(seed);
+        int status = verify_while_half_is_turned_away(is_replaced);
+        counts[0] += status == ZKL_OK ? 1 : 0;
+        counts[1] += status == ZKL_LOST ? 1 : 0;
+        counts[2] += status == ZKL_SUSPECT ? 1 : 0;
+        (void)zkl_lock_release(holder.lock, SOON_MS);
+        end();
+    }
+}
+
+TEST(check_that_passes_proves_nothing_of_a_node_that_could_not_be_looked_at) {
+    unsigned replaced[3] = { 0 };
+    unsigned own[3] = { 0 };
+    verify_many(true, replaced);
+    EXPECT_INT(replaced[0], 0);
+    EXPECT(replaced[1] > 0);
+    EXPECT(replaced[2] > 0);
+    verify_many(false, own);
+    EXPECT(own[0] > 0);
+    EXPECT_INT(own[1], 0);
+    EXPECT(own[2] > 0);
+}
+
+/* ---- What comes with no event -------------------------------------------------------------------
+ */
 
 /* A new handle has no watches, and the data of either node have never been set. */
 TEST(node_that_was_replaced_while_nobody_heard_is_seen_on_the_next_handle) {
