@@ -240,6 +240,10 @@ static void perform(zkl_loan *loan, const zkl_lending_action *action) {
     case ZKL_LENDING_ACTION_LEND:
         lend(loan, action);
         break;
+    case ZKL_LENDING_ACTION_SEND_AWAY:
+        unlist(loan);
+        move_waiters(loan);
+        break;
     case ZKL_LENDING_ACTION_GIVE_UP:
         give_up(loan);
         break;

@@ -49,11 +49,22 @@ static zkl_lending_action lend(zkl_lending *self, const zkl_lending_event *event
 
 /* ---- Giving up ------------------------------------------------------------------------------ */
 
+/* A list is on its way, which tells whether others want it. */
+static bool awaits_list(const zkl_lending *self, const zkl_lending_event *event) {
+    return event->in_touch && !self->alone && !self->called;
+}
+
 /* The answer that is on its way tells whether it can be lent. */
 static bool is_to_wait(const zkl_lending *self, const zkl_lending_event *event) {
-    bool awaits_list = !self->alone && !self->called;
     return event->in_touch && !event->only_try && !self->doubtful &&
-           (self->writes > 0 || awaits_list);
+           (self->writes > 0 || awaits_list(self, event));
+}
+
+/* They would wait for other readers, beside whom the servers let them have a node of their own.
+ * (That one of them goes is no news to the others.) */
+static bool waits_in_vain(const zkl_lending *self, const zkl_lending_event *event) {
+    return self->reads && self->holders > 0 && self->waiters > 0 &&
+           event->kind != ZKL_LENDING_EVENT_WENT && !awaits_list(self, event);
 }
 
 /* Nobody holds it, and it was not lent. */
@@ -63,6 +74,11 @@ static bool is_to_go(const zkl_lending *self, const zkl_lending_event *event) {
     }
     return self->stage == ZKL_LENDING_ASKED || !self->retains || self->called || self->doubtful ||
            event->idle;
+}
+
+static zkl_lending_action_kind send_away(const zkl_lending_event *event) {
+    return event->kind >= ZKL_LENDING_EVENT_WRITTEN ? ZKL_LENDING_ACTION_WAKE
+                                                    : ZKL_LENDING_ACTION_SEND_AWAY;
 }
 
 static zkl_lending_action_kind give_up(zkl_lending *self, const zkl_lending_event *event) {
@@ -120,6 +136,9 @@ static zkl_lending_action_kind rest(zkl_lending *self, const zkl_lending_event *
     bool is_asked_for = self->stage == ZKL_LENDING_ASKED && self->waiters > 0;
     if (self->holders == 0 && !is_asked_for && is_to_go(self, event)) {
         return give_up(self, event);
+    }
+    if (waits_in_vain(self, event)) {
+        return send_away(event);
     }
     return self->holders == 0 && self->waiters == 0 ? ZKL_LENDING_ACTION_KEEP
                                                     : ZKL_LENDING_ACTION_NOTHING;

@@ -33,9 +33,10 @@
     ACTION(NOTHING)                                                                                \
     ACTION(LEND) /* it is granted to the first `count` who wait; `number`: of the first grant */   \
     ACTION(BUSY) /* the try that came does not wait */                                             \
-    ACTION(GIVE_UP) /* the node is released; those who wait look for another loan */               \
-    ACTION(WAKE)    /* a TURN soon, when no request is being fed */                                \
-    ACTION(KEEP)    /* a TURN when it was idle for as long as it may be */
+    ACTION(SEND_AWAY) /* those who wait look for another loan; who holds it goes on */             \
+    ACTION(GIVE_UP)   /* the node is released; those who wait look for another loan */             \
+    ACTION(WAKE)      /* a TURN soon, when no request is being fed */                              \
+    ACTION(KEEP)      /* a TURN when it was idle for as long as it may be */
 
 #define ZKL_LENDING_EVENT_(name) ZKL_LENDING_EVENT_##name,
 #define ZKL_LENDING_ACTION_(name) ZKL_LENDING_ACTION_##name,

@@ -5,6 +5,7 @@
  *     since others may want it, it is handed on only so often;
  *     nothing is given up while anybody holds it, nor in the middle of news;
  *     when it was called, and all have returned it, it ends;
+ *     no reader is left waiting for another, but for a list that is on its way;
  *     whoever waits is lent the node, or is sent elsewhere, when the faults end.
  */
 #include "recipe/lending.h"
@@ -257,7 +258,8 @@ TEST(readers_hold_it_together) {
     AT_TRY("LEND 1 from 4");
     AT(CALLED, "NOTHING");
     AT(CAME, "LEND 1 from 5");
-    AT(CAME, "NOTHING"); /* a writer waits */
+    AT(CAME, "SEND_AWAY"); /* behind the writer that waits */
+    AT(WENT, "NOTHING");
     for (int i = 0; i < 4; i++) {
         AT(RETURNED, "NOTHING");
     }
@@ -273,6 +275,47 @@ TEST(another_reader_does_not_call_a_readers_node_that_is_held) {
     AT(CAME, "LEND 1 from 2");
     AT(CAME, "NOTHING"); /* until the list tells */
     AT(ALONE, "LEND 1 from 3");
+}
+
+static void begin_read(void) {
+    begin(true, true, 9);
+    AT(CAME, "NOTHING");
+    AT(GRANTED, "LEND 1 from 1");
+}
+
+TEST(reader_does_not_wait_for_another_of_a_node_that_cannot_be_lent) {
+    begin_read();
+    AT(ALONE, "NOTHING");
+    in_touch = false;
+    AT(CUT, "NOTHING");
+    AT(CAME, "SEND_AWAY");
+    AT(WENT, "NOTHING");
+    in_touch = true;
+    watched = false;
+    AT(CAME, "SEND_AWAY");
+    AT(WENT, "NOTHING");
+    AT(RETURNED, "KEEP");
+}
+
+TEST(readers_that_wait_for_a_list_are_sent_away_when_it_is_lost) {
+    begin_read();
+    AT(NEWCOMER, "NOTHING");
+    lending.hand_offs_max = 0;
+    AT(CAME, "NOTHING");
+    AT(CAME, "NOTHING");
+    in_touch = false;
+    AT(CUT, "WAKE");
+    AT(TURN, "SEND_AWAY");
+    AT(WENT, "NOTHING");
+    AT(WENT, "NOTHING");
+}
+
+TEST(reader_that_a_list_lets_wait_is_sent_away) {
+    begin_read();
+    lending.hand_offs_max = 0;
+    AT(CAME, "NOTHING");
+    AT(CALLED, "WAKE");
+    AT(TURN, "SEND_AWAY");
 }
 
 /* ---- The end -------------------------------------------------------------------------------- */
@@ -378,6 +421,20 @@ static unsigned count_due(const walk *self, const zkl_lending_event *event) {
     return event->late ? 0 : most < left ? most : left;
 }
 
+/* Whether those who wait would wait for other readers: nothing is on its way that tells more. */
+static bool is_in_vain(const walk *self, const zkl_lending_event *event) {
+    bool awaits_list = event->in_touch && !self->is_alone && !self->was_called;
+    return self->reads && self->holders > 0 && self->waiters > 0 && !self->is_over && !awaits_list;
+}
+
+static void walk_step(walk *self, zkl_lending_event event);
+
+static void send_away(walk *self) {
+    while (self->waiters > 0) {
+        walk_step(self, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_WENT });
+    }
+}
+
 static void check_action(walk *self, const zkl_lending_event *event,
                          const zkl_lending_action *action) {
     switch (action->kind) {
@@ -392,6 +449,11 @@ static void check_action(walk *self, const zkl_lending_event *event,
             self->since_alone += action->count;
         }
         EXPECT(self->reads || self->holders == 1);
+        break;
+    case ZKL_LENDING_ACTION_SEND_AWAY:
+        EXPECT(event->kind < ZKL_LENDING_EVENT_WRITTEN);
+        EXPECT(is_in_vain(self, event));
+        send_away(self);
         break;
     case ZKL_LENDING_ACTION_GIVE_UP:
         EXPECT(event->kind < ZKL_LENDING_EVENT_WRITTEN);
@@ -421,6 +483,9 @@ static void walk_step(walk *self, zkl_lending_event event) {
                    count_due(self, &event));
     }
     check_action(self, &event, &action);
+    bool is_told = action.kind == ZKL_LENDING_ACTION_WAKE ||
+                   action.kind == ZKL_LENDING_ACTION_BUSY || event.kind == ZKL_LENDING_EVENT_WENT;
+    EXPECT(is_told || !is_in_vain(self, &event));
 }
 
 static bool can_happen(const walk *self, zkl_lending_event_kind kind) {

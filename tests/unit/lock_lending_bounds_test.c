@@ -92,6 +92,62 @@ TEST(handles_that_differ_in_what_is_their_own_share_a_node) {
     borrowers_end();
 }
 
+/* ---- Readers that cannot share it --------------------------------------------------------------
+ */
+
+static void begin_reading(int32_t hand_offs, int64_t retain_ms) {
+    borrowers_begin(hand_offs, 0, retain_ms);
+    for (size_t i = 0; i < BORROWERS; i++) {
+        handles[i].mode = ZKL_READ;
+    }
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(RELATIVE_SESSION_MS);
+}
+
+/* It has a node of its own, and the next one shares that. */
+static void expect_reading_beside_the_first(void) {
+    EXPECT_INT(borrower_join(&handles[1]), ZKL_OK);
+    EXPECT(handles[1].grant.token > handles[0].grant.token);
+    EXPECT_INT(zkl_lock_check(handles[0].lock, NULL), ZKL_OK);
+    EXPECT_INT(borrower_acquire(&handles[2], RELATIVE_SESSION_MS), ZKL_OK);
+    EXPECT_INT(handles[2].grant.token, handles[1].grant.token);
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_OK);
+    soon();
+    EXPECT_INT(borrowers_nodes(), 1);
+    borrowers_end();
+}
+
+/* Until something is written nobody knows whether the session has ended meanwhile. */
+TEST(reader_that_comes_after_a_reconnect_does_not_wait_for_another) {
+    begin_reading(HAND_OFFS, 0);
+    zkl_testing_disconnect(lending_client, 50);
+    zkl_testing_sleep(RELATIVE_SESSION_MS);
+    borrower_start(&handles[1], RELATIVE_SESSION_MS);
+    expect_reading_beside_the_first();
+}
+
+TEST(reader_that_comes_while_disconnected_does_not_wait_for_another) {
+    static const int64_t retain_ms[] = { 0, BORROWER_RETAIN_MS }; /* and with a lease */
+    for (size_t i = 0; i < COUNT_OF(retain_ms); i++) {
+        begin_reading(HAND_OFFS, retain_ms[i]);
+        zkl_testing_disconnect(lending_client, 500);
+        soon();
+        borrower_start(&handles[1], RELATIVE_SESSION_MS);
+        expect_reading_beside_the_first();
+    }
+}
+
+TEST(reader_does_not_wait_for_another_because_a_writer_has_come_and_gone) {
+    char writer[ZKL_NODE_PATH_SIZE];
+    begin_reading(0, BORROWER_RETAIN_MS);
+    zkl_testing_add_contender(RELATIVE_RESOURCE, ZKL_WRITE, writer);
+    soon();
+    EXPECT_INT(zkl_testing_delete_node(writer), 1);
+    soon();
+    borrower_start(&handles[1], RELATIVE_SESSION_MS);
+    expect_reading_beside_the_first();
+}
+
 /* ---- How long it is kept -------------------------------------------------------------------- */
 
 TEST(kept_node_outlives_all_its_handles_but_the_last) {
