@@ -423,7 +423,8 @@ static void change_handle(zkl_client_session *self) {
     int status = zkl_connection_renew(self->connection, self->addresses);
     pthread_mutex_lock(&self->client->mutex);
     if (status != ZKL_OK) {
-        self->has_new_credentials = true;
+        self->has_new_credentials =
+            self->has_new_credentials || !zkl_connection_lacks_handle(self->connection);
         pause_connecting(self, RETRY_PAUSE_MS);
     }
 }
@@ -482,6 +483,8 @@ static void *keep_connected(void *arg) {
             stop_connecting(self);
         } else if (self->is_over) {
             open_next_session(self);
+        } else if (zkl_connection_lacks_handle(self->connection)) {
+            change_handle(self);
         } else if (self->has_new_credentials) {
             change_credentials(self);
         } else if (self->session.is_not_there) {

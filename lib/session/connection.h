@@ -32,6 +32,10 @@ int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t tim
  *  again after a while. */
 int zkl_connection_renew(zkl_connection *self, const char *addresses);
 
+/** Whether one of these calls has left the old handle, and could open no other: nobody hears of the
+ *  session then, its end neither. On the thread that connects and disconnects. */
+bool zkl_connection_lacks_handle(const zkl_connection *self);
+
 /** Gives the servers the next credential; when there is none left the session is CONNECTED. Call it
  *  whenever the listener is told that one is awaited, on the thread that connects and disconnects,
  *  without the mutex. False: there was no memory, call it again after a while. */

@@ -612,6 +612,10 @@ int zkl_connection_renew(zkl_connection *self, const char *addresses) {
     return open_handle(self, addresses, &self->session);
 }
 
+bool zkl_connection_lacks_handle(const zkl_connection *self) {
+    return self->handle == NULL && self->is_renewing;
+}
+
 void zkl_connection_free(zkl_connection *self) {
     zkl_way_free(&self->way);
     free(self->addresses);

@@ -65,6 +65,7 @@ struct zkl_connection {
     zkl_client_state state;
     bool abandoned;
     bool closing;
+    bool lacks_handle; /* it has left the last connection, and could open no other */
     bool heard_at_close;
     zkl_wire *wire;
     int64_t session_id;

@@ -249,10 +249,11 @@ static void let_others_run(zkl_connection *self) {
     }
 }
 
+bool zkl_connection_lacks_handle(const zkl_connection *self) {
+    return self->lacks_handle;
+}
+
 int zkl_connection_renew(zkl_connection *self, const char *addresses) {
-    if (!zkl_machine_opens()) {
-        return ZKL_SYSTEM;
-    }
     let_others_run(self);
     pthread_mutex_lock(self->mutex);
     bool leaves = zkl_client_leave(self, addresses);
@@ -265,7 +266,11 @@ int zkl_connection_renew(zkl_connection *self, const char *addresses) {
     if (leaves) {
         zkl_client_connect_again(self);
     }
-    return ZKL_OK;
+    self->lacks_handle = leaves && !zkl_machine_opens();
+    if (self->lacks_handle) {
+        zkl_world_unschedule(&self->timer);
+    }
+    return self->lacks_handle ? ZKL_SYSTEM : ZKL_OK;
 }
 
 bool zkl_connection_introduce(zkl_connection *self) {
@@ -305,6 +310,7 @@ void zkl_connection_close(zkl_connection *self) {
     zkl_client_answer_all(self);
     zkl_client_stop(self, unread);
     self->closing = false;
+    self->lacks_handle = false;
     self->process = NULL;
 }
 

@@ -2,6 +2,7 @@
  * Who a client is, and what it may do: credentials and ACLs, on simulated servers, which know the
  * scheme digest.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -488,7 +489,7 @@ TEST(other_credentials_are_shown_though_their_connection_fails_at_first) {
     zkl_opens_fail(2);
     EXPECT_INT(show(client, "sales:secret"), ZKL_OK);
     until_shown();
-    EXPECT_INT(try_lock(client), ZKL_OK); /* it has the old connection still */
+    EXPECT_INT(try_lock(client), ZKL_DISCONNECTED); /* the old connection is gone */
     zkl_world_sleep_us((int64_t)ENOUGH_MS * US_PER_MS);
     EXPECT_INT(try_lock(client), ZKL_NO_PERMISSION);
     close_client(client);
@@ -622,6 +623,25 @@ TEST(callback_that_gives_an_unknown_identity_changes_nothing_and_is_logged) {
     EXPECT(strstr(zkl_error_message(), "(invalid)") != NULL);
     zkl_lock_close(lock);
     (void)zkl_client_close(client, 0);
+    end();
+}
+
+/* What it gives while there is no handle decides nothing: only another one hears of the session. */
+TEST(session_without_a_handle_is_opened_whatever_its_callback_gives) {
+    begin();
+    unknown_store store = { .asked_before = INT_MAX };
+    zkl_client *client = open_asked(&store);
+    zkl_opens_fail(2);
+    EXPECT_INT(zkl_client_set_credentials(client, NULL, 0), ZKL_OK);
+    until_shown();
+    EXPECT_INT(try_lock(client), ZKL_DISCONNECTED);
+    store.asked_before = 0; /* when it is tried again */
+    zkl_world_sleep_us((int64_t)SESSION_MS * US_PER_MS);
+    store.asked_before = INT_MAX;
+    zkl_world_sleep_us((int64_t)ENOUGH_MS * US_PER_MS);
+    EXPECT_INT(store.errors, 0);
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    close_client(client);
     end();
 }
 
