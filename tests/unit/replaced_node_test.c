@@ -135,27 +135,6 @@ TEST(verify_that_finds_the_loss_as_it_is_sent_says_so) {
     end_seen_by_waiter(waits);
 }
 
-static void on_verified_lost(void *arg, int status) {
-    EXPECT_INT(status, ZKL_LOST);
-    ++*(int *)arg;
-}
-
-/* The first that is prepared withdraws them all. */
-TEST(verifications_that_wait_are_all_ended_by_the_loss_that_the_first_finds) {
-    enum { THREE = 3 };
-    int told = 0;
-    zkl_testing_task *waits = begin_seen_by_waiter();
-    zkl_testing_disconnect(holder.client, SOON_MS);
-    zkl_testing_sleep(SOON_MS / 2);
-    for (int i = 0; i < THREE; i++) {
-        EXPECT_INT(zkl_lock_verify_async(holder.lock, ZKL_FOREVER, on_verified_lost, &told),
-                   ZKL_OK);
-    }
-    zkl_testing_sleep(SESSION_MS);
-    EXPECT_INT(told, THREE);
-    end_seen_by_waiter(waits);
-}
-
 static void on_leader(void *arg, const zkl_leader *leader) {
     (void)arg;
     (void)leader;
