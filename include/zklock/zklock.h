@@ -917,7 +917,8 @@ typedef struct zkl_lock_options {
      * with the same resource and the same values of local_hand_offs, local_hand_off_ms, retain_ms,
      * fail_on_session_expiry, revocable, node_acl and parent_acl share one place in the queue for
      * each mode: the client keeps the node, and lends it to one of them after the other (readers:
-     * together). A grant that passes from handle to handle asks nothing of the servers.
+     * together; one who cannot share it at once, as after a reconnect, makes another). A grant that
+     * passes from handle to handle asks nothing of the servers.
      *
      * This departs from strict FIFO. Once the client has heard that somebody else waits, it passes
      * the lock on at most local_hand_offs times more (at most ZKL_LOCAL_HAND_OFFS_MAX); then its
