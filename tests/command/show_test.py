@@ -100,6 +100,21 @@ class Shows(CommandTest):
         self.assertNotIn("\x1b", out)
         self.assertNotIn("\x07", out)
 
+    def shown_on_a_terminal(self, *arguments):
+        """Reads while it writes: a terminal takes little at a time."""
+        ours, theirs = pty.openpty()
+        seen = b""
+        with subprocess.Popen([ZKLOCK, *arguments], stdout=theirs, stdin=subprocess.DEVNULL) as process:
+            os.close(theirs)
+            try:
+                while piece := os.read(ours, 65536):
+                    seen += piece
+            except OSError:  # the end
+                pass
+        os.close(ours)
+        self.assertEqual(process.returncode, 0)
+        return seen.decode()
+
     def test_nothing_of_others_that_turns_text_around(self):
         self.resource += "\u202e\u2028x"
         self.start_holder("--revocable")
@@ -110,12 +125,7 @@ class Shows(CommandTest):
         self.assertIn(f"{shown}: 1 holds", out)
         self.assertIn("a?b?c?d\u00fc", out)
         for arguments in ("ls",), ("top",), ("status", "--json", self.resource):
-            ours, theirs = pty.openpty()
-            subprocess.run([ZKLOCK, *arguments], stdout=theirs, stdin=subprocess.DEVNULL, check=True)
-            os.close(theirs)
-            seen = os.read(ours, 65536).decode()
-            self.assertIn("??x" if len(arguments) < 3 else "\\u202E\\u2028x", seen)
-            os.close(ours)
+            self.assertIn("??x" if len(arguments) < 3 else "\\u202E\\u2028x", self.shown_on_a_terminal(*arguments))
         _, err = self.run_it(1, "run", "-n", self.resource, "true")
         self.assertIn(shown, err)
 
