@@ -209,6 +209,7 @@ class Excludes(CommandTest):
     def test_and_releases_after_an_outage_what_nobody_needs(self):
         """The process of the session outlives the command, and the time that a release may take."""
         cable = Cable()
+        self.addCleanup(setattr, cable, "is_whole", True)  # then nothing is left that waits for servers
         process = self.start("run", "--hosts", cable.address, "--tick-time", "500ms", "--session-timeout", "40s",
                              self.resource, "-c", "while [ ! -e go ]; do sleep 0.05; done")
         self.wait_for_queue(1)
@@ -225,6 +226,7 @@ class Excludes(CommandTest):
 
     def test_unless_it_is_asked_to_end(self):
         cable = Cable()
+        self.addCleanup(setattr, cable, "is_whole", True)  # then nothing is left that waits for servers
         process, child = self.start_holder("--hosts", cable.address)
         holder = self.holder_process_of(process, child)
         cable.pull()
@@ -351,6 +353,7 @@ class EndsTheChild(CommandTest):
 
     def test_when_nothing_comes_from_the_servers_any_more(self):
         cable = Cable()
+        self.addCleanup(setattr, cable, "is_whole", True)  # then nothing is left that waits for servers
         process, child = self.start_holder("--hosts", cable.address,
                                            command="trap 'date +%s%N >told; exit' TERM; echo $$ >pid; "
                                                    "while :; do sleep 0.01; done")
@@ -368,6 +371,7 @@ class EndsTheChild(CommandTest):
 
     def test_when_zklock_is_stopped_and_nothing_comes_from_the_servers_any_more(self):
         cable = Cable()
+        self.addCleanup(setattr, cable, "is_whole", True)  # then nothing is left that waits for servers
 
         def hurt(process, _):
             self.signal(process, signal.SIGSTOP)
