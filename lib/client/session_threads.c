@@ -13,8 +13,8 @@
 
 #include "base/error_message.h"
 #include "base/threads.h"
+#include "client/servers.h"
 #include "session/addresses.h"
-#include "session/resolve.h"
 #include "session/session_life.h"
 #include "telemetry/record_file.h"
 
@@ -178,74 +178,14 @@ static void *fire_timers(void *arg) {
     return NULL;
 }
 
-/* ---- Addresses; without the mutex ------------------------------------------------ */
-
-static char *copy_names(zkl_client *client) {
-    ZKL_WITH_MUTEX(&client->mutex);
-    return strdup(client->servers);
-}
-
-/* ZKL_DISCONNECTED (none leads anywhere) or ZKL_NO_MEMORY: the addresses stay as they are. */
-static int look_up(zkl_client_session *self) {
-    char *names = copy_names(self->client);
-    ZKL_TRY(zkl_made(names));
-    char *found = NULL;
-    int status = zkl_resolve_servers(names, &found);
-    free(names);
-    self->looked_up_ms = zkl_clock_ms();
-    if (status != ZKL_OK) {
-        return status;
-    }
-    if (self->addresses != NULL && zkl_addresses_are_same(self->addresses, found)) {
-        free(found);
-        return ZKL_OK;
-    }
-    free(self->addresses);
-    self->addresses = found;
-    self->has_moved = true;
-    return ZKL_OK;
-}
-
-/* NULL: all. */
-static void keep_rest(zkl_client_session *self, char *rest) {
-    free(self->rest);
-    self->rest = rest;
-}
-
-/* Not without need: zoo_set_servers frees the list that libzookeeper's I/O thread names in its log
- * while all servers refuse. */
-static void hand_over(zkl_client_session *self) {
-    if (self->has_moved || self->rest != NULL) {
-        (void)zkl_connection_set_servers(self->connection, self->addresses);
-    }
-    self->has_moved = false;
-    keep_rest(self, NULL);
-}
-
-/* Leaves a server that does not answer for others. Where all refuse, libzookeeper goes on trying
- * one after the other, and quickly. */
-static void leave_silent_server(zkl_client_session *self) {
-    char silent[ZKL_ADDRESS_SIZE];
-    const char *rest = self->rest != NULL ? self->rest : self->addresses;
-    bool is_silent = zkl_connection_server(self->connection, silent);
-    char *others = is_silent ? zkl_addresses_others(self->addresses, rest, silent) : NULL;
-    if (others == NULL || others[0] == '\0') {
-        free(others);
-        hand_over(self);
-        return;
-    }
-    (void)zkl_connection_set_servers(self->connection, others);
-    keep_rest(self, others);
-}
-
 /* ---- Connecting ------------------------------------------------------------- */
 
 static int connect_session(zkl_client_session *self) {
-    ZKL_TRY(look_up(self));
+    ZKL_TRY(zkl_servers_look_up(self));
     pthread_mutex_lock(&self->client->mutex);
     self->waits = 0;
     self->has_moved = false;
-    keep_rest(self, NULL);
+    zkl_servers_keep_rest(self, NULL);
     zkl_session_connecting(&self->session);
     pthread_mutex_unlock(&self->client->mutex);
     return zkl_connection_open(self->connection, self->addresses,
@@ -329,14 +269,14 @@ static void try_others(zkl_client_session *self) {
         catch_up(self, &self->lagging);
     }
     pthread_mutex_unlock(&self->client->mutex);
-    leave_silent_server(self);
+    zkl_servers_leave_silent(self);
     if (zkl_clock_ms() - self->looked_up_ms >= RETRY_PAUSE_MS) {
-        (void)look_up(self);
+        (void)zkl_servers_look_up(self);
     }
     pthread_mutex_lock(&self->client->mutex);
     if (self->has_moved && !self->session.connected) {
         pthread_mutex_unlock(&self->client->mutex);
-        hand_over(self);
+        zkl_servers_hand_over(self);
         pthread_mutex_lock(&self->client->mutex);
     }
 }
@@ -358,7 +298,7 @@ static bool wait_and_look(zkl_client_session *self, int64_t deadline_ms) {
 static void wait_for_connection(zkl_client_session *self) {
     if (self->waits == 0) {
         pthread_mutex_unlock(&self->client->mutex);
-        hand_over(self);
+        zkl_servers_hand_over(self);
         pthread_mutex_lock(&self->client->mutex);
     }
     bool introduces = !self->is_introduced;
@@ -383,7 +323,7 @@ static void stay_connected(zkl_client_session *self) {
         self->looked_up_ms + zkl_session_shorten(&self->session, LOOK_UP_CONNECTED_MS);
     if (!zkl_condition_wait(&self->changed, &self->client->mutex, next_ms)) {
         pthread_mutex_unlock(&self->client->mutex);
-        (void)look_up(self);
+        (void)zkl_servers_look_up(self);
         pthread_mutex_lock(&self->client->mutex);
     }
 }
@@ -391,9 +331,9 @@ static void stay_connected(zkl_client_session *self) {
 static void change_hosts(zkl_client_session *self) {
     self->has_new_hosts = false;
     pthread_mutex_unlock(&self->client->mutex);
-    int status = look_up(self);
+    int status = zkl_servers_look_up(self);
     if (status == ZKL_OK) {
-        hand_over(self);
+        zkl_servers_hand_over(self);
     }
     pthread_mutex_lock(&self->client->mutex);
     if (status != ZKL_OK) {
