@@ -227,7 +227,8 @@ static int64_t first_patience_ms(const zkl_client_session *self) {
     const zkl_client_options *options = &self->client->options;
     int64_t count = (int64_t)zkl_addresses_count(self->addresses);
     int64_t turn = self->waits < count ? self->waits + 1 : count;
-    int64_t share_ms = options->connect_timeout_ms * turn / (count * (count + 1) / 2);
+    int64_t shares = count > 1 ? count * (count + 1) / 2 : 1;
+    int64_t share_ms = options->connect_timeout_ms * turn / shares;
     int64_t part_ms = options->session_timeout_ms / ATTEMPTS_OF_TIMEOUT;
     int64_t longest_ms = part_ms * ATTEMPTS_OF_ITS_OWN;
     share_ms = share_ms < longest_ms ? share_ms : longest_ms;
