@@ -321,10 +321,13 @@ void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
 
 zkl_watched_node zkl_watch_table_node(const zkl_watch_waiter *waiter) {
     const zkl_watch *watch = waiter->watch;
-    return watch == NULL ? (zkl_watched_node){ .zxid_low = 0 }
-                         : (zkl_watched_node){ .zxid_low = watch->zxid_low,
-                                               .own_session = watch->is_ours,
-                                               .data_version = watch->data_version };
+    zkl_watched_node node = { .zxid_low = 0 };
+    if (watch != NULL) {
+        node.zxid_low = watch->zxid_low;
+        node.own_session = watch->is_ours;
+        node.data_version = watch->data_version;
+    }
+    return node;
 }
 
 void zkl_watch_table_remove(zkl_watch_waiter *waiter) {
