@@ -271,7 +271,9 @@ static int count_logs_of_child(void) {
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_ERROR@f@1: of the child");
     int count = posts;
     finish(&own);
-    return own.listener->count == 1 ? count : 0;
+    bool heard = own.listener->count == 1;
+    close_bench(&own);
+    return heard ? count : 0;
 }
 
 /* In the child the queue of its parent may be locked for ever, and nobody empties it. */
