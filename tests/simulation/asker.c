@@ -58,9 +58,12 @@ bool asker_plan_has(const run_plan *plan, plan_fault_kind kind) {
     return false;
 }
 
+/* A session that somebody else ends takes its nodes along, and behind a connection that stays the
+ * client hears of that first. */
 static bool nodes_are_deleted(void) {
     return asker_plan_has(oracle.plan, PLAN_DELETE_NODE) ||
-           asker_plan_has(oracle.plan, PLAN_DELETE_PARENT) || oracle.plan->breaks;
+           asker_plan_has(oracle.plan, PLAN_DELETE_PARENT) ||
+           asker_plan_has(oracle.plan, PLAN_LEAVE_SESSION) || oracle.plan->breaks;
 }
 
 static bool is_timed_out(const asker *self, const plan_turn *turn) {
