@@ -1,4 +1,5 @@
 """Instances of the inventory service on real servers: what its tests and its story share."""
+import contextlib
 import http.client
 import json
 import os
@@ -195,6 +196,19 @@ class PostgreSQL:
         """What comes of it, as text."""
         return subprocess.run(["psql", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", self.url.replace("//shop@", f"//{user}@")],
                               input=text, capture_output=True, text=True, check=True).stdout.strip()
+
+    @contextlib.contextmanager
+    def locked(self, table):
+        """By somebody who does not come to an end."""
+        holder = subprocess.Popen(["psql", "-q", self.url], stdin=subprocess.PIPE, text=True)
+        try:
+            holder.stdin.write(f"BEGIN; LOCK TABLE {table};\n")
+            holder.stdin.flush()
+            wait_until(lambda: self.sql("SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock'"
+                                        f" AND relation = '{table}'::regclass") == "1", f"{table} is locked")
+            yield
+        finally:
+            holder.communicate()
 
     def signal(self, number):
         """To the server and all its processes."""

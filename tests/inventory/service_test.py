@@ -394,6 +394,18 @@ class Hangs(WithShop):
         server.signal(signal.SIGCONT)
         self.judge_recovery(shop, sku)
 
+    def test_a_table_that_somebody_has_locked(self):
+        server = PostgreSQL()
+        self.addCleanup(server.end)
+        shop = self.open_shop(database=server.url)
+        sku = self.add(shop)
+        for table in ("segments", "orders"):
+            with server.locked(table):
+                self.judge_health(shop)
+                status, answer = shop[0].ask("POST", "/orders", order_text(sku), timeout=30)
+                self.assertEqual((status, answer["reason"]), (503, "failed"))
+            self.judge_recovery(shop, sku)
+
     def test_orders_are_answered_when_their_patience_is_over(self):
         shop = self.open_shop(workers=1, patience_ms=1000)
         sku = self.add(shop)

@@ -374,6 +374,11 @@ store_status store_list_refusals(database *self, int64_t limit,
 
 /* ---- Instances ------------------------------------------------------------------------------- */
 
+/* Change nothing, and wait for whoever has locked the tables that an order is written to. */
+static const char *const touches[] = { "UPDATE segments SET fence = fence WHERE 1 = 0",
+                                       "UPDATE orders SET token = token WHERE 1 = 0",
+                                       "UPDATE order_parts SET units = units WHERE 1 = 0" };
+
 /* SQLite does not write a row that stays as it is: so it is taken away first. */
 store_status store_note_instance(database *self, const char *name, const char *url) {
     const database_value values[] = { TEXT(name), TEXT(url) };
@@ -381,6 +386,9 @@ store_status store_note_instance(database *self, const char *name, const char *u
         return STORE_ERROR;
     }
     store_status status = change(self, "DELETE FROM instances WHERE name = $1", values, 1, NULL);
+    for (size_t i = 0; i < sizeof(touches) / sizeof(touches[0]) && status == STORE_OK; i++) {
+        status = change(self, touches[i], NULL, 0, NULL);
+    }
     return end(self, status == STORE_OK ? change(self,
                                                  "INSERT INTO instances (name, url) VALUES ($1, $2)"
                                                  " ON CONFLICT (name) DO UPDATE SET url = $2",
