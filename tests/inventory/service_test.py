@@ -406,6 +406,18 @@ class Hangs(WithShop):
                 self.assertEqual((status, answer["reason"]), (503, "failed"))
             self.judge_recovery(shop, sku)
 
+    def test_sigterm_before_it_has_found_its_tables(self):
+        server = PostgreSQL()
+        self.addCleanup(server.end)
+        Shop(1, database=server.url, session_timeout_ms=SESSION_MS).end()
+        with server.locked("segments"):
+            shop = Instance("early", server.url, HOSTS, session_timeout_ms=SESSION_MS)
+            self.addCleanup(shop.end)
+            wait_until(lambda: server.sql("SELECT count(*) FROM pg_locks WHERE NOT granted") != "0", "it waits for them")
+            begun = time.monotonic()
+            self.assertEqual(shop.end(), 0)
+            self.assertLess(time.monotonic() - begun, 25)
+
     def test_orders_are_answered_when_their_patience_is_over(self):
         shop = self.open_shop(workers=1, patience_ms=1000)
         sku = self.add(shop)

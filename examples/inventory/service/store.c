@@ -30,17 +30,15 @@ static const char look[] =
     "SELECT p.stocked, s.sold, o.number, t.units, r.fence, i.url FROM products p, segments s,"
     " orders o, order_parts t, refusals r, instances i LIMIT 0";
 
-/* A role that may not make tables finds them made. Whoever comes second finds them too; on
- * PostgreSQL two that make them at once may collide. */
+/* A role that may not make tables finds them made. Whoever comes second finds them too, also of two
+ * that make them at once, which may collide on PostgreSQL: the other one has made them then. */
 store_status store_make_tables(database *self) {
-    for (int attempt = 0; attempt < 3; attempt++) {
-        if (database_execute(self, look) == DATABASE_OK) {
-            return STORE_OK;
-        }
-        (void)database_execute(self, schema);
-        if (database_execute(self, look) != DATABASE_OK) {
-            (void)database_execute(self, later_column);
-        }
+    if (database_execute(self, look) == DATABASE_OK) {
+        return STORE_OK;
+    }
+    if (database_execute(self, schema) != DATABASE_OK ||
+        database_execute(self, look) != DATABASE_OK) {
+        (void)database_execute(self, later_column);
     }
     return database_execute(self, look) == DATABASE_OK ? STORE_OK : STORE_ERROR;
 }
