@@ -75,6 +75,15 @@ class Instance:
         finally:
             connection.close()
 
+    def headers(self, method, path):
+        """Of the answer to one without a body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        try:
+            connection.request(method, path)
+            return connection.getresponse().headers
+        finally:
+            connection.close()
+
     def get(self, path):
         return self.ask("GET", path)
 

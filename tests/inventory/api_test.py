@@ -224,6 +224,16 @@ class Answers(unittest.TestCase):
                                               content_type=content_type)[0], 201)
         self.assertEqual(self.shop.product("thing")["left"], 12)
 
+    def test_pages_of_other_origins_are_told_that_they_may_in_a_demonstration_only(self):
+        open_shop = Shop(1, demonstration=1)
+        self.addCleanup(open_shop.end)
+        for shop, origin, headers in ((self.shop, None, None), (open_shop, "*", "content-type")):
+            for method, path in (("OPTIONS", "/orders"), ("GET", "/health")):
+                answer = shop[0].headers(method, path)
+                self.assertEqual(answer["Access-Control-Allow-Origin"], origin)
+                if method == "OPTIONS":
+                    self.assertEqual((answer["Access-Control-Allow-Headers"] or "").lower() or None, headers)
+
     def test_health_and_metrics_and_the_page(self):
         self.assertEqual(self.shop[0].get("/health")[1]["locks"], "ok")
         page = self.shop[0].get("/metrics")[1]
