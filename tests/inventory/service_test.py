@@ -64,11 +64,13 @@ def events(instance, key):
 
 
 class Cable:
-    """To a database; it can be cut before the reply to a COMMIT."""
+    """To a database; it can be cut before the reply to a COMMIT. The instance itself commits once a second: only
+    transactions in which a subject is named are counted."""
 
     def __init__(self, port):
         self.to_port = port
         self.commits = 0
+        self.subject = b""
         self.sockets = []
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.port = self.listening.getsockname()[1]
@@ -85,17 +87,21 @@ class Cable:
             threading.Thread(target=self.copy, args=[client, server, True], daemon=True).start()
             threading.Thread(target=self.copy, args=[server, client, False], daemon=True).start()
 
-    def cut_at_commit(self, number):
+    def cut_at_commit(self, number, subject):
         self.commits = number
+        self.subject = subject.encode()
 
-    def is_cut(self):
-        self.commits -= 1
-        return self.commits == 0
+    def is_cut(self, transaction):
+        self.commits -= self.subject in transaction
+        return self.commits == 0 and self.subject in transaction
 
     def copy(self, source, target, is_client):
+        transaction = b""
         try:
             while data := source.recv(65536):
-                if is_client and b"COMMIT" in data and self.is_cut():
+                if is_client:
+                    transaction = data if b"BEGIN" in data else transaction + data
+                if is_client and b"COMMIT" in data and self.is_cut(transaction):
                     source.shutdown(socket.SHUT_RDWR)
                 target.sendall(data)
             target.shutdown(socket.SHUT_RDWR)
@@ -272,7 +278,7 @@ class ComesAndGoes(WithShop):
         shop.add(sku, 100)
         for number, then in ((1, 201), (2, 200)):  # of the claim, and of the order
             key = uuid.uuid4().hex
-            cable.cut_at_commit(number)
+            cable.cut_at_commit(number, sku)
             status, answer = shop[0].order(sku, 10, key=key)
             self.assertEqual((status, answer["reason"]), (503, "failed"))
             self.assertEqual(shop[0].order(sku, 10, key=key)[0], then)
