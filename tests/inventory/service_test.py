@@ -437,6 +437,33 @@ class Hangs(WithShop):
         other.execute("ROLLBACK")
         self.assertEqual(shop.product(sku)["sold"], 0)
 
+    def test_granted_orders_are_answered_when_their_patience_is_over(self):
+        patience_s = 6
+        shop = self.open_shop(workers=1, patience_ms=1000 * patience_s)
+        skus = [self.add(shop) for _ in range(5)]
+        gates = [self.close_gate(sku) for sku in skus]
+        begun = time.monotonic()
+        orders = [self.pool(1).submit(shop[0].order, sku) for sku in skus]
+        for gate in gates:
+            gate.wait_for(1)
+        self.lock(shop)
+        for gate in gates:
+            gate.open()
+        self.assertEqual({one.result()[0] for one in orders}, {503})
+        self.assertLess(time.monotonic() - begun, patience_s + 12)
+
+    def test_orders_are_answered_when_their_patience_is_over_though_the_server_is_stopped(self):
+        server = PostgreSQL()
+        self.addCleanup(server.end)
+        shop = self.open_shop(database=server.url, workers=1, patience_ms=1000)
+        sku = self.add(shop)
+        self.addCleanup(server.signal, signal.SIGCONT)
+        server.signal(signal.SIGSTOP)
+        begun = time.monotonic()
+        answers = list(self.pool(6).map(lambda _: shop[0].order(sku), range(6)))
+        self.assertEqual({status for status, _ in answers}, {503})
+        self.assertLess(time.monotonic() - begun, 20)
+
     def test_sigterm_takes_no_more_orders_and_comes_to_an_end(self):
         shop = self.open_shop(workers=1, finish_ms=500)
         sku = self.add(shop)
@@ -449,6 +476,23 @@ class Hangs(WithShop):
         wait_until(lambda: health(shop[0]) is None, "nobody can connect any more", 3)
         self.assertEqual({one.result()[0] for one in orders}, {503})
         shop[0].forget()
+        self.assertLess(time.monotonic() - begun, 15)
+
+    def test_sigterm_with_orders_that_wait_for_a_worker(self):
+        """They do without the database: else each of them would wait for it in its turn."""
+        shop = self.open_shop(workers=1, finish_ms=500, patience_ms=60000)
+        skus = [self.add(shop) for _ in range(5)]
+        gates = [self.close_gate(sku) for sku in skus]
+        orders = [self.pool(1).submit(shop[0].order, sku) for sku in skus]
+        for gate in gates:
+            gate.wait_for(1)
+        self.lock(shop)
+        for gate in gates:
+            gate.open()
+        wait_until(lambda: len(shop[0].logged("granted")) == len(skus), "all are granted")
+        begun = time.monotonic()
+        shop[0].end()
+        self.assertEqual({one.result()[0] for one in orders}, {503})
         self.assertLess(time.monotonic() - begun, 15)
 
     def test_sigterm_with_a_server_that_is_stopped(self):
