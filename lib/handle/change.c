@@ -49,12 +49,14 @@ static int end_change(zkl_lock_call *call) {
 
 /* ---- Downgrade ---------------------------------------------------------------------------- */
 
+/* A node that is not watched yet is looked at first: its deletion knows it by its name alone, and
+ * the reader's node says nothing of it. The look may find at once that the lock is lost. */
 static int begin_downgrade(zkl_lock_call *call) {
-    zkl_lock *lock = call->lock;
+    static const zkl_event_kind events[] = { ZKL_EVENT_PROBE, ZKL_EVENT_DOWNGRADE };
+    const lock_member *member = &call->lock->members[0];
     ZKL_TRY(begin_change(call, ZKL_WRITE, ZKL_READ));
-    if (lock->change.call == call) {
-        zkl_request_runner_feed(lock->members[0].runner,
-                                &(zkl_event){ .kind = ZKL_EVENT_DOWNGRADE });
+    for (size_t i = 0; call->lock->change.call == call && i < 2 && member->runner != NULL; i++) {
+        zkl_request_runner_feed(member->runner, &(zkl_event){ .kind = events[i] });
     }
     return ZKL_OK;
 }

@@ -271,10 +271,9 @@ static void on_start(zkl_request *request, const zkl_step *step) {
 
 /* Whether the own node is watched only the servers of this connection can say. */
 static void on_connected(zkl_request *request, const zkl_step *step) {
-    bool was_watched = request->own.watched;
     request->session.connected = true;
     request->own.watched = false;
-    if (was_watched && request->stage < ZKL_STAGE_LEAVING) {
+    if (request->own.to_watch && request->stage < ZKL_STAGE_LEAVING) {
         zkl_request_watch_own(request, step);
     }
 }

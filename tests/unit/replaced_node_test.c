@@ -255,6 +255,50 @@ TEST(reader_that_was_a_writer_is_known_by_what_is_seen_of_it) {
     end();
 }
 
+/* It has not watched its node yet. A downgrade deletes a node by its name, and makes one that
+ * nobody could tell from ours. */
+TEST(writer_whose_node_was_replaced_does_not_become_a_reader) {
+    begin();
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(holder.lock, ZKL_WRITE, SOON_MS, &holder.grant), ZKL_OK);
+    replace(holder.grant.node);
+    EXPECT_INT(zkl_lock_downgrade(holder.lock, SOON_MS), ZKL_LOST);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, lost);
+    EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 1);
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_LOST);
+    end();
+}
+
+/* The look was lost with its connection. */
+TEST(writer_whose_node_was_replaced_while_disconnected_does_not_become_a_reader) {
+    begin();
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(holder.lock, ZKL_WRITE, SOON_MS, &holder.grant), ZKL_OK);
+    zkl_testing_disconnect(holder.client, SOON_MS);
+    replace(holder.grant.node);
+    EXPECT_INT(zkl_lock_downgrade(holder.lock, 2 * SOON_MS), ZKL_LOST);
+    EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 1);
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_LOST);
+    end();
+}
+
+/* What others of the client have seen is known at once. */
+TEST(downgrade_finds_the_loss_that_an_observer_of_the_client_has_seen) {
+    zkl_observer *observer = NULL;
+    begin();
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(holder.lock, ZKL_WRITE, SOON_MS, &holder.grant), ZKL_OK);
+    EXPECT_INT(zkl_election_observe(holder.client, "stock", on_leader, NULL, &observer), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    replace(holder.grant.node);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_lock_downgrade(holder.lock, SOON_MS), ZKL_LOST);
+    zkl_observer_close(observer);
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_LOST);
+    end();
+}
+
 /* ---- Sets ------------------------------------------------------------------------------- */
 
 static async_caller set;
