@@ -6,6 +6,9 @@
 #include "exit_status.h"
 #include "say.h"
 
+/* It keeps no lock, so its session need not outlast anything. */
+enum { READING_SESSION_MS = 10000 };
+
 void ask_about_root(const settings *all, zkl_client *client) {
     const char *root = all->values[SETTING_LOCK_ROOT];
     const char *chroot = strchr(all->values[SETTING_HOSTS], '/');
@@ -34,4 +37,13 @@ int ask(const settings *all, const char *about, int (*question)(zkl_client *clie
     }
     (void)zkl_client_close(client, 0);
     return exit_status_of(status);
+}
+
+int ask_to_read(const settings *all, const char *about,
+                int (*question)(zkl_client *client, void *arg), void *arg) {
+    settings brief = *all;
+    if (brief.session_timeout_ms > READING_SESSION_MS) {
+        brief.session_timeout_ms = READING_SESSION_MS;
+    }
+    return ask(&brief, about, question, arg);
 }

@@ -14,3 +14,7 @@ void ask_about_root(const settings *all, zkl_client *client);
  *  Returns what the command is to end with. */
 int ask(const settings *all, const char *about, int (*question)(zkl_client *client, void *arg),
         void *arg);
+/** Likewise, what writes nothing: in a session of 10 s at most, so that a server which falls silent
+ *  is left soon. */
+int ask_to_read(const settings *all, const char *about,
+                int (*question)(zkl_client *client, void *arg), void *arg);

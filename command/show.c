@@ -109,7 +109,7 @@ static int run_ls(const subcommand *of, const settings *all, int argc, char **ar
         return say_usage("it takes no arguments");
     }
     arguments.settings = all;
-    return ask(all, all->values[SETTING_LOCK_ROOT], list_resources, of->self);
+    return ask_to_read(all, all->values[SETTING_LOCK_ROOT], list_resources, of->self);
 }
 
 /* ---- status ---------------------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ static int run_status(const subcommand *of, const settings *all, int argc, char 
     }
     self->settings = all;
     self->resource = argv[0];
-    return ask(all, self->resource, show_status, self);
+    return ask_to_read(all, self->resource, show_status, self);
 }
 
 /* ---- deadlocks ------------------------------------------------------------------------------- */
@@ -299,7 +299,7 @@ static int run_deadlocks(const subcommand *of, const settings *all, int argc, ch
         return say_usage("it takes no arguments");
     }
     arguments.settings = all;
-    return ask(all, all->values[SETTING_LOCK_ROOT], show_deadlocks, of->self);
+    return ask_to_read(all, all->values[SETTING_LOCK_ROOT], show_deadlocks, of->self);
 }
 
 /* ---- All three ------------------------------------------------------------------------------- */

@@ -274,7 +274,7 @@ static int run(const subcommand *of, const settings *all, int argc, char **argv)
     }
     self->settings = all;
     self->on_terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
-    int status = ask(all, all->values[SETTING_LOCK_ROOT], show, self);
+    int status = ask_to_read(all, all->values[SETTING_LOCK_ROOT], show, self);
     return self->quit_by != 0 ? EXIT_BY_SIGNAL + self->quit_by : status;
 }
 

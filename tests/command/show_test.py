@@ -149,6 +149,20 @@ class Shows(CommandTest):
         for arguments in ("ls",), ("status", "x"), ("deadlocks",), ("top",), ("run", "x", "true"):
             self.assertEqual(self.run_it(0, arguments[0], *hosts, *arguments[1:])[1], "")
 
+    def test_all_that_it_reads_in_a_short_session(self):
+        asked = []
+
+        def note(opcode, request, reply):
+            if opcode is None:
+                asked.append(struct.unpack(">i", request[12:16])[0])
+            return reply
+
+        hosts = ["--hosts", Between(note).address]
+        for what, *arguments in ["ls"], ["status", self.resource], ["deadlocks"], ["top"], ["ls", "--session-timeout", "8s"]:
+            self.run_it(0, what, *hosts, *arguments)
+        self.run_it(0, "run", *hosts, self.resource, "--", "true")
+        self.assertEqual(asked, [10000] * 4 + [8000, 30000])
+
     def test_nothing_as_well_if_it_cannot_be_written(self):
         for arguments in ("ls",), ("ls", "--json"), ("--help",):
             with open("/dev/full", "w", encoding="ascii") as full:
