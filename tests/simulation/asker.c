@@ -28,8 +28,8 @@ static bool keeps_lease(const asker *self) {
 /* ---- Grants ------------------------------------------------------------------------------- */
 
 void asker_judge_node(const asker *self, const node_record *node) {
-    const char *blocker = node->alive ? nodes_blocker(node) : node->blocked_by;
-    if (blocker != NULL && blocker[0] != '\0') {
+    const char *blocker = nodes_wrongly_passed(node);
+    if (blocker != NULL) {
         oracle_violated("%s %u was granted with %s%s, but %s is before it", self->name,
                         self->number, node->path, node->alive ? "" : " (which is gone)", blocker);
     }
@@ -63,7 +63,8 @@ bool asker_plan_has(const run_plan *plan, plan_fault_kind kind) {
 static bool nodes_are_deleted(void) {
     return asker_plan_has(oracle.plan, PLAN_DELETE_NODE) ||
            asker_plan_has(oracle.plan, PLAN_DELETE_PARENT) ||
-           asker_plan_has(oracle.plan, PLAN_LEAVE_SESSION) || oracle.plan->breaks;
+           asker_plan_has(oracle.plan, PLAN_LEAVE_SESSION) ||
+           asker_plan_has(oracle.plan, PLAN_REPLACE_NODE) || oracle.plan->breaks;
 }
 
 static bool is_timed_out(const asker *self, const plan_turn *turn) {

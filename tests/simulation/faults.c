@@ -135,6 +135,14 @@ static void delete_node(const fault *self) {
     }
 }
 
+/* Not where somebody sets the data of nodes: he could set those of one whose name is protected. */
+static void replace_node(const fault *self) {
+    char path[PATH_SIZE];
+    if (!all.plan->administered && choose_child(self, path)) {
+        foreign_replaces(path);
+    }
+}
+
 static void delete_parent(const fault *self) {
     char path[PATH_SIZE];
     resource_path(self, path);
@@ -257,7 +265,8 @@ static void add_foreign_node(const fault *self) {
  * where nodes are deleted by hand as well: its owner would not hear of it (docs/security.md). */
 static bool hides_node(const fault *self) {
     return self->plan->kind == PLAN_REFUSE && self->plan->choice / 4 % 4 == 0 &&
-           !asker_plan_has(all.plan, PLAN_DELETE_NODE) && !all.plan->breaks;
+           !asker_plan_has(all.plan, PLAN_DELETE_NODE) &&
+           !asker_plan_has(all.plan, PLAN_REPLACE_NODE) && !all.plan->breaks;
 }
 
 /* So who waits for it needs another connection: at once, where it is refused, or at the end. */
@@ -417,6 +426,9 @@ static void begin(void *arg) {
     case PLAN_LEAVE_SESSION:
         leave_session(self);
         break;
+    case PLAN_REPLACE_NODE:
+        replace_node(self);
+        break;
     default:
         begin_on_machine(self);
         break;
@@ -435,7 +447,7 @@ static void end(void *arg) {
         start_all_servers();
     } else if (self->plan->kind == PLAN_STOP_PROCESS) {
         continue_process(client_of(self));
-    } else if (self->plan->kind == PLAN_FOREIGN_NODE) {
+    } else if (self->plan->kind == PLAN_FOREIGN_NODE || self->plan->kind == PLAN_REPLACE_NODE) {
         (void)foreign_all_leave();
     } else if (self->plan->kind == PLAN_ALLOCATION) {
         allocation_fail_after(ALLOCATION_NEVER);

@@ -164,10 +164,22 @@ static stranger *new_stranger(const char *resource_path) {
     return self;
 }
 
-void foreign_comes(const char *resource_path, uint32_t choice) {
+static void connect_once(void) {
     if (all.session_id == 0) {
         all.session_id = zkl_ensemble_make_session(zkl_ensemble_current());
     }
+}
+
+/* Before anybody can have heard that it was gone. */
+void foreign_replaces(const char *path) {
+    connect_once();
+    if (zkl_ensemble_delete(zkl_ensemble_current(), path) == ZKL_SERVER_ERROR_NONE) {
+        create(path, false, NULL);
+    }
+}
+
+void foreign_comes(const char *resource_path, uint32_t choice) {
+    connect_once();
     size_t count = sizeof(names) / sizeof(names[0]);
     size_t variant = choice % (count + COPIERS + DOWNGRADES);
     if (variant < count) {

@@ -201,6 +201,21 @@ const char *nodes_blocker(const node_record *node) {
     return blocker != NULL ? blocker->name : NULL;
 }
 
+static bool is_replaced_in_queue(const node_record *node) {
+    for (size_t i = 0; i < nodes.count; i++) {
+        if (nodes.all[i]->replaces && are_siblings(node, nodes.all[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *nodes_wrongly_passed(const node_record *node) {
+    const char *blocker = node->alive ? nodes_blocker(node) : node->blocked_by;
+    bool is_any = blocker != NULL && blocker[0] != '\0';
+    return is_any && !is_replaced_in_queue(node) ? blocker : NULL;
+}
+
 unsigned nodes_permits(const node_record *node) {
     return rank_of(node->name).permits;
 }
@@ -277,8 +292,8 @@ bool nodes_was_first(const node_record *node) {
     for (size_t i = 0; i < nodes.count; i++) {
         const node_record *other = nodes.all[i];
         rank others = rank_of(other->name);
-        bool is_rival = other != node && others.is_request && are_siblings(node, other) &&
-                        is_before(other, others, node, its);
+        bool is_rival = other != node && others.is_request && !other->replaces &&
+                        are_siblings(node, other) && is_before(other, others, node, its);
         if (is_rival && (outlived(other, node) || (other->alive && node->alive))) {
             return false;
         }
@@ -293,8 +308,12 @@ void nodes_upgrades(const node_record *reader, const char *guid) {
     }
 }
 
-/* In one transaction, so it was made when the writer's was deleted. */
 const node_record *nodes_downgraded(const node_record *writer) {
+    return nodes_downgraded_from(writer, writer);
+}
+
+/* In one transaction, so it was made when the writer's was deleted. */
+const node_record *nodes_downgraded_from(const node_record *writer, const node_record *gone) {
     const char *mark = strstr(writer->name, WRITE_MARK);
     size_t before = mark != NULL ? (size_t)(mark - writer->path) : 0;
     for (size_t i = 0; mark != NULL && i < nodes.count; i++) {
@@ -302,7 +321,7 @@ const node_record *nodes_downgraded(const node_record *writer) {
         if (strncmp(other->path, writer->path, before) == 0 &&
             strncmp(other->path + before, READ_MARK, strlen(READ_MARK)) == 0 &&
             strcmp(other->path + before + strlen(READ_MARK), mark + strlen(WRITE_MARK)) == 0 &&
-            other->owner == writer->owner && other->made_us == writer->gone_us) {
+            other->owner == writer->owner && other->made_us == gone->gone_us) {
             return other;
         }
     }
@@ -387,6 +406,16 @@ static node_record *find(const char *path) {
 }
 
 const node_record *nodes_find(const char *path) {
+    const node_record *latest = find(path);
+    for (size_t i = nodes.count; latest != NULL && latest->foreign && i > 0; i--) {
+        if (!nodes.all[i - 1]->foreign && strcmp(nodes.all[i - 1]->path, path) == 0) {
+            return nodes.all[i - 1];
+        }
+    }
+    return latest;
+}
+
+const node_record *nodes_find_latest(const char *path) {
     return find(path);
 }
 
@@ -449,6 +478,7 @@ static void on_created(const zkl_node *made) {
     node->made_us = zkl_world_now_us();
     node->revoked_us = -1;
     node->foreign = node->owner != 0 && !is_ours(node->owner);
+    node->replaces = node->foreign && find(node->path) != NULL;
     if (node->owner != 0 && !node->foreign) {
         judge_guid(node);
     }
@@ -544,6 +574,17 @@ static void judge_hand_over(const node_record *node) {
     }
 }
 
+/* Somebody has made it in the place of a node of this session, which may not have heard of it: a
+ * deletion knows no more than a name, and a release that says so. */
+static bool has_replaced(const node_record *node, int64_t session_id) {
+    for (size_t i = 0; node->foreign && i < nodes.count; i++) {
+        if (nodes.all[i]->owner == session_id && strcmp(nodes.all[i]->path, node->path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Nobody sets the data of a node but who asks for it, and its holder with its release; and of those
  * for writes under a lock's guard whoever holds that. */
 static void note_set(const zkl_tree_transaction *transaction, const zkl_node *set) {
@@ -553,7 +594,8 @@ static void note_set(const zkl_tree_transaction *transaction, const zkl_node *se
         return;
     }
     node_record *node = find(zkl_node_path(set));
-    if (node == NULL || node->owner == 0 || transaction->session_id == 0) {
+    if (node == NULL || node->owner == 0 || transaction->session_id == 0 ||
+        has_replaced(node, transaction->session_id)) {
         return;
     }
     if (node->owner == transaction->session_id && deletes(transaction, set)) {
@@ -581,7 +623,8 @@ static void judge_deletion(const zkl_tree_transaction *transaction, const zkl_no
         return;
     }
     if (may_be_used_up(node) || may_remove(transaction->session_id, node) ||
-        is_named(transaction->session_id, node, true)) {
+        is_named(transaction->session_id, node, true) ||
+        has_replaced(node, transaction->session_id)) {
         return;
     }
     if (node->owner != transaction->session_id) {

@@ -19,6 +19,7 @@ typedef struct node_record {
     bool had_to_wait;     /* a conflicting node was before it when it was made */
     bool by_hand;         /* somebody deleted it, or ended its session, on purpose */
     bool foreign;         /* of a session that no client of ours has opened */
+    bool replaces;        /* and in the place of one of ours, under its name: no contender's */
     char upgraded_by[37]; /* the GUID of its contender's request to write; empty: there is none */
     char *blocked_by;     /* when it went: who was before it, empty: nobody */
     int64_t made_us;
@@ -38,10 +39,15 @@ void nodes_end(void);
 bool nodes_conflicts(const node_record *node, bool reads);
 /** Whether its sequence is one of the last before 2^31, where the servers' counter sticks. */
 bool nodes_is_near_the_end(const node_record *node);
-/** The latest node with this path, or NULL. */
+/** The latest node with this path, or NULL; not that of a stranger in the place of one of ours. */
 const node_record *nodes_find(const char *path);
+/** Whosever it is: lists and checks know no more than a name. */
+const node_record *nodes_find_latest(const char *path);
 /** The name of a living node on account of which this one must wait, or leave; or NULL. */
 const char *nodes_blocker(const node_record *node);
+/** Who is before one that was granted, or was when it went; NULL: nobody. Where a node of the queue
+ * was replaced that is not known: lists show the other one, and it is nobody's. */
+const char *nodes_wrongly_passed(const node_record *node);
 /** Whether it waits for that one, if it waits: the nearest, or one of a permit's n nearest. */
 bool nodes_watches(const node_record *node, const node_record *other);
 /** Whether it comes later, and has to wait for that one's end, or for a permit. */
@@ -58,6 +64,8 @@ bool nodes_was_first(const node_record *node);
 void nodes_upgrades(const node_record *reader, const char *guid);
 /** The reader's node that has taken the place of a writer's that is gone, or NULL. */
 const node_record *nodes_downgraded(const node_record *writer);
+/** Likewise of that one, which a stranger had put in the writer's place. */
+const node_record *nodes_downgraded_from(const node_record *writer, const node_record *gone);
 /** Whether that one is before it, or was, and conflicts; of permits also where it need not wait,
  * and of one owner that upgrades, too. */
 bool nodes_is_behind(const node_record *node, const node_record *other);

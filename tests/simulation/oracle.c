@@ -190,8 +190,8 @@ static void judge_justification(unsigned contender, const record *one) {
                         ", but its node has czxid %" PRId64,
                         contender, one->token, node->czxid);
     }
-    const char *blocker = node->alive ? nodes_blocker(node) : node->blocked_by;
-    if (blocker != NULL && blocker[0] != '\0') {
+    const char *blocker = nodes_wrongly_passed(node);
+    if (blocker != NULL) {
         oracle_violated("contender %u was granted with node %s%s, but %s is before it", contender,
                         node->name, node->alive ? "" : " (which is gone)", blocker);
     }

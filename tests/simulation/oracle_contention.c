@@ -36,9 +36,13 @@ static const node_record *node_of_token(int64_t token) {
 }
 
 static bool is_justified(const node_record *holder) {
-    const node_record *reader = holder != NULL ? nodes_downgraded(holder) : NULL;
-    return holder != NULL && (somebody_has_waited_behind(holder) ||
-                              (reader != NULL && somebody_has_waited_behind(reader)));
+    if (holder == NULL) {
+        return false;
+    }
+    const node_record *reader = nodes_downgraded(holder);
+    return somebody_has_waited_behind(holder) ||
+           somebody_has_waited_behind(nodes_find_latest(holder->path)) ||
+           (reader != NULL && somebody_has_waited_behind(reader));
 }
 
 void oracle_judge_contended(unsigned contender, const zkl_lock_event *event) {

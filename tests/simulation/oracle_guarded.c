@@ -98,10 +98,10 @@ void oracle_guarded_told(const char *text, int status) {
     }
 }
 
-/* It, or what has taken its place. */
+/* It, or what has taken its place. (One of its name is as good for the servers.) */
 static bool lives(const node_record *guard) {
     const node_record *reader = guard->alive ? guard : nodes_downgraded(guard);
-    return reader != NULL && reader->alive;
+    return (reader != NULL && reader->alive) || nodes_find_latest(guard->path)->alive;
 }
 
 void oracle_guarded_applied(const char *text) {

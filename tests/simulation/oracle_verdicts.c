@@ -81,7 +81,7 @@ static bool is_of_resource(unsigned contender, const node_record *node) {
 
 /* Of the request, or, where it is an upgrade, the reader's. */
 static bool is_own(const record *one, const node_record *node) {
-    return is_of_request(one, node) || (one->upgrading && one->node == node);
+    return (is_of_request(one, node) && !node->replaces) || (one->upgrading && one->node == node);
 }
 
 /* A server that lags may show it for a while after its end. */

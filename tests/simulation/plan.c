@@ -550,8 +550,8 @@ static bool refusals_break_connections(const run_plan *plan) {
 }
 
 bool plan_is_by_hand(const run_plan *plan) {
-    return has_only(plan,
-                    1U << PLAN_DELETE_NODE | 1U << PLAN_FOREIGN_NODE | 1U << PLAN_DELETE_PARENT) &&
+    return has_only(plan, 1U << PLAN_DELETE_NODE | 1U << PLAN_FOREIGN_NODE |
+                              1U << PLAN_DELETE_PARENT | 1U << PLAN_REPLACE_NODE) &&
            !refusals_break_connections(plan);
 }
 

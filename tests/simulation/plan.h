@@ -151,7 +151,8 @@ typedef struct plan_observer {
     X(PLAN_FAIL_OPENS, "fail-opens")                                                               \
     X(PLAN_OPEN_HOLES, "open-holes")                                                               \
     X(PLAN_MOVE_SOME, "move-some")                                                                 \
-    X(PLAN_LEAVE_SESSION, "leave-session")
+    X(PLAN_LEAVE_SESSION, "leave-session")                                                         \
+    X(PLAN_REPLACE_NODE, "replace-node")
 
 typedef enum plan_fault_kind {
 #define PLAN_FAULT_ENUM(name, text) name,
