@@ -14,6 +14,7 @@
 #include "base/threads.h"
 #include "session/access_list.h"
 #include "session/addresses.h"
+#include "session/broken_replies.h"
 #include "session/failures.h"
 #include "session/multi_call.h"
 #include "session/return_codes.h"
@@ -105,22 +106,37 @@ static zkl_reply reply_of(int rc, const void *data) {
     return zkl_reply_of_code(is_done ? ZOK : rc);
 }
 
+static zkl_reply reply_where(bool is_whole, int rc, const void *data) {
+    return rc == ZOK && !is_whole ? (zkl_reply){ .outcome = ZKL_OUTCOME_UNKNOWN }
+                                  : reply_of(rc, data);
+}
+
 static void on_created(int rc, const char *path, const struct Stat *stat, const void *data) {
-    zkl_reply reply = reply_of(rc, data);
-    reply.path = path;
+    bool is_whole = zkl_path_is_whole(path);
+    zkl_reply reply = reply_where(is_whole, rc, data);
+    reply.path = is_whole ? path : NULL;
     reply.zxid = rc == ZOK && stat != NULL ? stat->czxid : 0;
     answer(data, &reply);
 }
 
 static void on_listed(int rc, const struct String_vector *names, const void *data) {
-    zkl_reply reply = reply_of(rc, data);
-    if (rc == ZOK && names != NULL && names->count > 0) {
+    bool is_whole = zkl_names_are_whole(names);
+    zkl_reply reply = reply_where(is_whole, rc, data);
+    if (rc == ZOK && is_whole) {
         reply.children = (zkl_children){ (const char *const *)names->data, (size_t)names->count };
     }
     answer(data, &reply);
 }
 
-/* No value, or one of length -1: the node was made without data. */
+/* No value, or one of length -1: the node was made without data. How many bytes there are only
+ * `value_length` says: the Stat says what the server pleases. */
+static size_t length_of(const void *data, const char *value, int value_length,
+                        const struct Stat *stat) {
+    bool has_value = ((const pending *)data)->kind == ZKL_OPERATION_GET;
+    int length = has_value && value == NULL ? 0 : has_value ? value_length : stat->dataLength;
+    return length > 0 ? (size_t)length : 0;
+}
+
 static void on_got(int rc, const char *value, int value_length, const struct Stat *stat,
                    const void *data) {
     zkl_reply reply = reply_of(rc, data);
@@ -132,7 +148,7 @@ static void on_got(int rc, const char *value, int value_length, const struct Sta
         reply.changed_ms = stat->mtime;
         reply.children_zxid = stat->pzxid;
         reply.child_count = stat->numChildren;
-        reply.data_length = (size_t)stat->dataLength;
+        reply.data_length = length_of(data, value, value_length, stat);
         reply.data = value_length > 0 ? value : NULL;
     }
     answer(data, &reply);
@@ -144,13 +160,14 @@ static void on_exists(int rc, const struct Stat *stat, const void *data) {
 }
 
 static void on_got_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void *data) {
-    zkl_reply reply = reply_of(rc, data);
-    char *text = rc == ZOK && acl != NULL ? zkl_access_list_write(acl) : NULL;
+    bool is_whole = zkl_acl_is_whole(acl);
+    zkl_reply reply = reply_where(is_whole, rc, data);
+    char *text = rc == ZOK && is_whole ? zkl_access_list_write(acl) : NULL;
     (void)stat;
     if (text != NULL) {
         reply.data = text;
         reply.data_length = strlen(text);
-    } else if (rc == ZOK) {
+    } else if (rc == ZOK && is_whole) {
         reply.outcome = ZKL_OUTCOME_NOT_NOW; /* out of memory */
     }
     answer(data, &reply);

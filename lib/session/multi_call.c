@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/broken_replies.h"
 #include "session/return_codes.h"
 
 /* A create makes its path, or that and ten or eleven characters of a number; others need none. */
@@ -62,7 +63,24 @@ zkl_multi_call *zkl_multi_call_make(const zkl_operation *operation, const struct
     return self;
 }
 
+static bool is_create(const zoo_op_t *operation) {
+    return operation->type != ZOO_CHECK_OP && operation->type != ZOO_SETDATA_OP &&
+           operation->type != ZOO_DELETE_OP;
+}
+
+static bool is_whole(const zkl_multi_call *self) {
+    for (size_t i = 0; i < self->count; i++) {
+        if (is_create(&self->prepared[i]) && !zkl_path_is_whole(self->results[i].value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 zkl_reply zkl_multi_call_reply(const zkl_multi_call *self, int rc) {
+    if (rc == ZOK && !is_whole(self)) {
+        return (zkl_reply){ .outcome = ZKL_OUTCOME_UNKNOWN };
+    }
     for (size_t i = 0; i < self->count; i++) {
         self->told[i] =
             (zkl_multi_result){ .status = self->results[i].err, .path = self->results[i].value };
