@@ -343,7 +343,10 @@ typedef struct zkl_log_record {
  *
  * libzookeeper's own lines do not name their session, so each client with a log callback receives
  * all such lines of the process. Its information counts as ZKL_LOG_DEBUG; its warnings and errors
- * keep their level. Its lines may take half of the 1,024 places.
+ * keep their level. There can be dozens in a second while no server answers: unless log_level is
+ * ZKL_LOG_DEBUG, one in ten seconds is passed on, with the number of those before it; and one that
+ * comes while the client is connected waits for ZKL_LOG_DISCONNECTED, or for the next record or
+ * line after a second. Its lines may take half of the 1,024 places.
  */
 typedef void zkl_log_callback(void *arg, const zkl_log_record *record);
 

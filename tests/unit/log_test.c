@@ -141,6 +141,17 @@ TEST(event_names_differ) {
     EXPECT_TEXT(zkl_log_event_name((int)COUNT_OF(events)), "unknown");
 }
 
+/* ---- The clock ------------------------------------------------------------------------- */
+
+/* The linker puts it in the place of the library's (--wrap). */
+int64_t __wrap_zkl_clock_ms(void);
+
+static int64_t test_clock_ms = 1;
+
+int64_t __wrap_zkl_clock_ms(void) {
+    return test_clock_ms;
+}
+
 /* ---- More than the callback can take -------------------------------------------------- */
 
 /* One record is being delivered, and stands at the gate. */
@@ -192,6 +203,7 @@ TEST(zookeeper_lines_go_to_every_open_log_that_wants_them) {
     log_bench all = open_bench(ZKL_LOG_DEBUG);
     log_bench warnings = open_bench(ZKL_LOG_WARN);
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_ERROR@f@1: e");
+    test_clock_ms += 10000;
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_WARN@f@1: w");
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_INFO@f@1: i");
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_DEBUG@f@1: d");
@@ -213,6 +225,94 @@ TEST(zookeeper_lines_go_to_every_open_log_that_wants_them) {
     close_bench(&warnings);
 }
 
+static void say_error(const char *text) {
+    char line[MESSAGE_SIZE];
+    snprintf(line, sizeof(line), ":ZOO_ERROR@f@1: %s", text);
+    zkl_log_zookeeper_line(line);
+}
+
+static void write_event(log_bench *bench, zkl_log_event event) {
+    zkl_log_record record = zkl_log_record_begin("", 0);
+    zkl_log_write(bench->log, ZKL_LOG_WARN, event, ZKL_OK, &record);
+}
+
+static void expect_message(const log_bench *bench, size_t index, const char *message) {
+    EXPECT_TEXT(bench->listener->records[index].message, message);
+}
+
+TEST(whoever_wants_to_see_all_is_told_each_error_of_zookeeper_at_once) {
+    log_bench bench = open_bench(ZKL_LOG_DEBUG);
+    write_event(&bench, ZKL_LOG_CONNECTED);
+    say_error("lost");
+    say_error("refused");
+    write_event(&bench, ZKL_LOG_DISCONNECTED);
+    finish(&bench);
+    EXPECT_INT(bench.listener->count, 4);
+    expect_message(&bench, 1, ":ZOO_ERROR@f@1: lost");
+    expect_message(&bench, 2, ":ZOO_ERROR@f@1: refused");
+    close_bench(&bench);
+}
+
+/* A client without a connection tries again, and each attempt is a line: up to 56 a second. */
+TEST(errors_of_zookeeper_are_told_once_and_then_every_ten_seconds_with_a_count) {
+    enum { EACH_MS = 20, TEN_S = 10000, LINES = 3 * TEN_S / EACH_MS };
+    log_bench bench = open_bench(ZKL_LOG_INFO);
+    for (int i = 0; i < LINES; i++, test_clock_ms += EACH_MS) {
+        say_error("refused");
+    }
+    finish(&bench);
+    EXPECT_INT(bench.listener->count, 3);
+    expect_message(&bench, 0, ":ZOO_ERROR@f@1: refused");
+    expect_message(&bench, 1, ":ZOO_ERROR@f@1: refused (499 more before it)");
+    expect_message(&bench, 2, ":ZOO_ERROR@f@1: refused (499 more before it)");
+    close_bench(&bench);
+}
+
+TEST(errors_of_zookeeper_that_are_rare_are_all_told) {
+    log_bench bench = open_bench(ZKL_LOG_INFO);
+    for (int i = 0; i < 3; i++, test_clock_ms += 10000) {
+        say_error("refused");
+    }
+    finish(&bench);
+    EXPECT_INT(bench.listener->count, 3);
+    expect_message(&bench, 2, ":ZOO_ERROR@f@1: refused");
+    close_bench(&bench);
+}
+
+/* Its line is there before zklock hears of the loss from it. */
+TEST(disconnection_is_told_before_zookeepers_error) {
+    log_bench bench = open_bench(ZKL_LOG_INFO);
+    write_event(&bench, ZKL_LOG_CONNECTED);
+    say_error("lost");
+    write_event(&bench, ZKL_LOG_DISCONNECTED);
+    say_error("refused");
+    finish(&bench);
+    EXPECT_INT(bench.listener->count, 3);
+    EXPECT_INT(bench.listener->records[1].event, ZKL_LOG_DISCONNECTED);
+    expect_message(&bench, 2, ":ZOO_ERROR@f@1: lost");
+    close_bench(&bench);
+}
+
+TEST(error_of_zookeeper_that_costs_no_connection_is_told_with_the_next_record_or_at_the_end) {
+    for (int i = 0; i < 3; i++) {
+        log_bench bench = open_bench(ZKL_LOG_INFO);
+        write_event(&bench, ZKL_LOG_CONNECTED);
+        say_error("slow");
+        write_event(&bench, ZKL_LOG_ACQUIRED);
+        test_clock_ms += 1000;
+        if (i == 0) {
+            write_event(&bench, ZKL_LOG_RELEASED);
+            write_event(&bench, ZKL_LOG_BEGIN);
+        } else if (i == 1) {
+            say_error("slow again");
+        }
+        finish(&bench);
+        EXPECT_INT(bench.listener->count, i == 0 ? 5 : 3);
+        expect_message(&bench, i == 0 ? 3 : 2, ":ZOO_ERROR@f@1: slow");
+        close_bench(&bench);
+    }
+}
+
 /* It says a dozen things about each session that begins. */
 TEST(zookeepers_information_does_not_bury_ours) {
     log_bench bench = open_bench(ZKL_LOG_INFO);
@@ -228,7 +328,7 @@ TEST(zookeepers_information_does_not_bury_ours) {
 
 /* With two servers that refuse libzookeeper 3.8.0 writes 15,000 lines a second. */
 TEST(flood_of_zookeepers_lines_leaves_half_of_the_queue_to_ours) {
-    log_bench bench = open_bench(ZKL_LOG_INFO);
+    log_bench bench = open_bench(ZKL_LOG_DEBUG);
     stand_at_the_gate(&bench);
     for (int i = 0; i < 2 * ZKL_LOG_QUEUE_MAX; i++) {
         zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_ERROR@f@1: refused");
