@@ -320,7 +320,7 @@ static zkl_outcome send_operation(zkl_operations *operations, const zkl_operatio
 
 /* ---- News ---------------------------------------------------------------- */
 
-/* Apache ZooKeeper gives each session a random password, with which a client continues it on the
+/* Apache ZooKeeper gives each session a password, with which a client continues it on the
  * next connection. Zeros are what ClickHouse Keeper sends, which continues none. */
 static bool lacks_password(const clientid_t *session) {
     static const char zeros[sizeof(session->passwd)];
