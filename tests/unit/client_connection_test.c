@@ -186,6 +186,24 @@ TEST(two_servers_that_do_not_answer_cost_a_part_of_the_session_timeout) {
     end(ZKL_OK);
 }
 
+/* In an outage it gets longer. Here each connection is at another server, and the others are
+ * silent. */
+TEST(patience_with_silent_servers_is_short_again_after_each_connection) {
+    begin_with(PARTICIPANT_TIMEOUT_MS);
+    int64_t longest_ms = 0;
+    for (unsigned i = 0; i < 2 * MOVES; i++) {
+        zkl_holes_open(~(UINT32_C(1) << (server_of_session() + 1) % 3));
+        zkl_testing_disconnect(holder.client, 1);
+        EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, SOON_MS), 1);
+        int64_t taken_ms = time_to_connect(2LL * PARTICIPANT_TIMEOUT_MS);
+        longest_ms = taken_ms > longest_ms ? taken_ms : longest_ms;
+        zkl_testing_sleep(SOON_MS);
+    }
+    EXPECT(longest_ms < 2 * PARTICIPANT_TIMEOUT_MS / ATTEMPTS_OF_TIMEOUT + SOON_MS);
+    EXPECT_INT(information().sessions_expired, 0);
+    end(ZKL_OK);
+}
+
 /* Nothing is at stake then, but somebody waits for it. */
 TEST(silent_servers_do_not_cost_the_first_session) {
     const uint32_t holes[] = { 1, 2, 4, 3, 5, 6 };

@@ -40,6 +40,15 @@ int __wrap_zoo_add_auth(zhandle_t *handle, const char *scheme, const char *secre
                                 : __real_zoo_add_auth(handle, scheme, secret, size, done, data);
 }
 
+/* As when it has none for other servers: it stays where it is. */
+static atomic_int sets_that_fail;
+
+int __real_zoo_set_servers(zhandle_t *handle, const char *hosts);
+int __wrap_zoo_set_servers(zhandle_t *handle, const char *hosts);
+int __wrap_zoo_set_servers(zhandle_t *handle, const char *hosts) {
+    return sets_that_fail-- > 0 ? ZSYSTEMERROR : __real_zoo_set_servers(handle, hosts);
+}
+
 static void begin(void) {
     unit_must_be_done_within(AT_MOST_S);
     scripted_server_begin(&server);
@@ -209,6 +218,25 @@ TEST(credential_that_libzookeeper_could_not_take_is_given_to_it_again) {
     adds_that_fail = 2;
     zkl_client *client = open_client();
     EXPECT_INT(adds_that_fail, -1);
+    (void)zkl_client_close(client, 1000);
+    end();
+}
+
+/* The old handle goes on, and another is opened later. */
+TEST(credentials_are_shown_though_the_old_connection_cannot_be_left_at_first) {
+    enum { FAILURES = 3 /* of one attempt */ };
+    zkl_credential credential = ZKL_CREDENTIAL_INIT;
+    begin();
+    zkl_client *client = open_client();
+    credential.secret = "stock:secret";
+    credential.size = strlen(credential.secret);
+    sets_that_fail = FAILURES;
+    EXPECT_INT(zkl_client_set_credentials(client, &credential, 1), ZKL_OK);
+    for (int i = 0; i < 4 * PAUSE_MS && server.connections < 2; i++) {
+        usleep(1000);
+    }
+    EXPECT(sets_that_fail <= 0);
+    EXPECT_INT(server.connections, 2);
     (void)zkl_client_close(client, 1000);
     end();
 }
