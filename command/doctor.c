@@ -15,6 +15,7 @@
 #include "exit_status.h"
 #include "four_letters.h"
 #include "json_text.h"
+#include "printable.h"
 #include "say.h"
 
 enum {
@@ -71,7 +72,7 @@ static void find(doctor *self, level how, const char *what, const char *format, 
     va_end(values);
     self->bad += how == LEVEL_BAD ? 1 : 0;
     if (!self->json) {
-        printf("%-10s  %s: %s\n", names[how], what, text);
+        printf("%-10s  %s: %s\n", names[how], printable(what), printable(text));
         return;
     }
     json_t *one = json_object();

@@ -309,6 +309,11 @@ class Doctor(CommandTest):
             with self.subTest(version):
                 self.assert_finds_beside(level, f"^version {version}", WELL.replace("3.9.3", version), level == "bad")
 
+    def test_shows_nothing_of_a_server_that_a_terminal_would_obey(self):
+        address = self.listen(WELL.replace("follower", "\x1b]0;owned\x07follower\u202e"))
+        out, _ = self.run_it(0, "doctor", "--hosts", f"{HOSTS},{address}")
+        self.assertIn(f"{address}: ?]0;owned?follower?\n", out)
+
     def test_finds_a_slow_server(self):
         self.assert_finds_beside("warning", "overloaded", WELL.replace("0.1", "101"))
         self.assert_finds_beside("warning", "overloaded", WELL.replace("Outstanding: 0", "Outstanding: 101"))
