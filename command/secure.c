@@ -57,13 +57,18 @@ static int take(void *arg, int option, const char *value) {
 
 /* ---- ACLs ------------------------------------------------------------------------------------ */
 
-/* Whether everybody may do more than read. */
+/* Whether everybody may do more than read. What several entries allow adds up. */
 static bool is_open(const char *acl) {
     static const char everybody[] = "world:anyone:";
-    const char *found = strstr(acl, everybody);
-    size_t only_read = found != NULL ? strspn(found + strlen(everybody), "r") : 0;
-    return found != NULL && strchr("cdwa", found[strlen(everybody) + only_read]) != NULL &&
-           found[strlen(everybody) + only_read] != '\0';
+    for (const char *found = strstr(acl, everybody); found != NULL;
+         found = strstr(found, everybody)) {
+        found += strlen(everybody);
+        const char *more = found + strspn(found, "r");
+        if (more[0] != '\0' && strchr("cdwa", more[0]) != NULL) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The hash of a password is not for screens and logs. */

@@ -573,7 +573,8 @@ class Secures(CommandTest):
         self.run_it(0, "run", "-n", *self.root, self.resource, "true")
 
     def test_a_parent_in_which_everybody_may_do_anything_but_read(self):
-        for permissions, action in ("r", "none"), ("c", "close"), ("d", "close"), ("w", "close"), ("ra", "close"):
+        for permissions, action in ("r", "none"), ("c", "close"), ("d", "close"), ("w", "close"), ("ra", "close"), \
+                ("r,world:anyone:a", "close"):
             acl = f"auth::cdrwa,world:anyone:{permissions}"
             self.run_it(0, "run", *self.root, "--credentials-file", self.path("key"), "--parent-acl", acl,
                         f"open-{permissions}", "true")
