@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from command import PATIENCE_S, QUICK, ZKLOCK, Cable, CommandTest, children_of, is_alive, wait_until
+from command import DELETE, PATIENCE_S, QUICK, ZKLOCK, Between, Cable, CommandTest, children_of, is_alive, wait_until
 
 
 HEEDS = "echo $$ >pid; while :; do date +%s%N >alive; done"
@@ -276,6 +276,19 @@ class Passes(CommandTest):
         self.assertEqual(len(self.queue()), 2)
         self.signal(holder, signal.SIGTERM)
         self.end(waiter, 0)
+
+    def test_nothing_is_left_if_its_deletion_takes_a_while(self):
+        def takes_a_while(opcode, _):
+            time.sleep(1 if opcode == DELETE else 0)
+            return False
+
+        self.start_holder()
+        between = Between(lambda opcode, request, reply: reply, takes_a_while)
+        waiter = self.start("run", "--hosts", between.address, self.resource, "true")
+        self.wait_for_queue(2)
+        self.signal(waiter, signal.SIGTERM)
+        self.end(waiter, 128 + signal.SIGTERM)
+        self.assertEqual(len(self.queue()), 1)
 
     def test_nothing_is_left_if_all_of_its_processes_are_asked_to_end(self):
         """As systemd does, and killall. The process of the session passes it on: that is no second request. The lock's
