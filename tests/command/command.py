@@ -18,7 +18,7 @@ HOSTS = os.environ["ZKLOCK_HOSTS"]  # of the command itself; without it nothing 
 QUICK = ["--tick-time", "500ms", "--session-timeout", "4s"]
 PATIENCE_S = 30
 DELETE, GET_DATA, SET_DATA, GET_ACL, CHILDREN, MULTI = 2, 4, 5, 6, 8, 14  # opcodes of ZooKeeper's protocol
-SYSTEM_ERROR, NO_AUTH, INVALID_ACL = -1, -102, -114
+SYSTEM_ERROR, NO_AUTH, INVALID_ACL, NO_SASL = -1, -102, -114, -124
 
 
 def wait_until(condition, what, seconds=PATIENCE_S):

@@ -218,10 +218,11 @@ class Excludes(CommandTest):
         with open(self.path("go"), "w", encoding="ascii"):
             pass
         self.end(process, 0)
+        time.sleep(6)  # longer than a release is waited for
         self.assertTrue(is_alive(holder))
         self.assertEqual(len(self.queue()), 1)
         cable.is_pulled = False
-        self.wait_for_queue(0)  # the session would be there for longer
+        wait_until(lambda: not self.queue(), "nothing is left", 15)  # the session would be there for longer
         wait_until(lambda: not is_alive(holder), "it ends")
 
     def test_unless_it_is_asked_to_end(self):

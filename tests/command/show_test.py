@@ -13,7 +13,7 @@ import subprocess
 import termios
 import unittest
 
-from command import (CHILDREN, DELETE, GET_ACL, GET_DATA, HOSTS, INVALID_ACL, NO_AUTH, PATIENCE_S, SET_DATA, SYSTEM_ERROR,
+from command import (CHILDREN, DELETE, GET_ACL, GET_DATA, HOSTS, INVALID_ACL, NO_AUTH, NO_SASL, PATIENCE_S, SET_DATA, SYSTEM_ERROR,
                      ZKLOCK, Between, CommandTest, Listener, create, delete, set_data, wait_until, with_error)
 
 MANUAL = os.path.join(os.path.dirname(__file__), "../../command/man")
@@ -432,15 +432,23 @@ class Doctor(CommandTest):
         found = self.findings(1, "--lock-root", f"/{self.resource}")
         self.assert_finds("bad", "locks", "none could be acquired: .*permission", found)
 
-    def test_does_not_call_closed_what_gave_no_answer(self):
+    def findings_where_the_strangers_deletion(self, answer):
         deletions = []
 
-        def swallow_the_second(opcode, request, reply):
+        def alter(opcode, request, reply):
             deletions.extend([1] if opcode == DELETE and b"zklock-doctor" in request else [])
-            return None if opcode == DELETE and len(deletions) == 2 else reply
+            return answer(reply) if opcode == DELETE and len(deletions) >= 2 else reply
 
-        found = self.findings_between(swallow_the_second)
+        return self.findings_between(alter)
+
+    def test_does_not_call_closed_what_gave_no_answer(self):
+        found = self.findings_where_the_strangers_deletion(lambda reply: None)
         self.assert_finds("not tested", "permissions", "whether a stranger can delete", found)
+
+    def test_finds_servers_closed_that_refuse_who_has_not_logged_in(self):
+        """They grant the session, and end it at its first request."""
+        found = self.findings_where_the_strangers_deletion(lambda reply: with_error(reply, NO_SASL))
+        self.assert_finds("ok", "permissions", "could not delete our node: .*authentication", found)
 
     # ---- Queues
 
