@@ -207,15 +207,20 @@ static int check(const job *what) {
     return EXIT_DONE;
 }
 
-/* That of the run that has started us, if there is one: to wait for what it holds is a deadlock. */
+/* A part of the run that has started us, if there is one: to wait for what that holds is a
+ * deadlock, to wait for what another part of it holds is none. */
 static void choose_owner(job *what) {
     const char *given = getenv("ZKLOCK_OWNER");
     bool is_nested = given != NULL && strlen(given) < sizeof(what->owner) &&
                      strncmp(given, ZKL_OWNER_SHARED, strlen(ZKL_OWNER_SHARED)) == 0;
+    bool has_room = is_nested && strlen(given) + sizeof("/01234567") <= sizeof(what->owner);
     uint64_t number[2] = { 0 };
-    if (is_nested) {
+    bool is_drawn = getrandom(number, sizeof(number), 0) == (ssize_t)sizeof(number);
+    if (has_room && is_drawn) {
+        snprintf(what->owner, sizeof(what->owner), "%s/%08" PRIx32, given, (uint32_t)number[0]);
+    } else if (is_nested) { /* deep */
         snprintf(what->owner, sizeof(what->owner), "%s", given);
-    } else if (getrandom(number, sizeof(number), 0) == (ssize_t)sizeof(number)) {
+    } else if (is_drawn) {
         snprintf(what->owner, sizeof(what->owner), "%s%016" PRIx64 "%016" PRIx64, ZKL_OWNER_SHARED,
                  number[0], number[1]);
     }

@@ -184,7 +184,7 @@ typedef struct zkl_deadlocks {
  *   for. Then the whole session counts as one owner. If several threads share that session, the
  *   circle may be no deadlock: identity.owner is "" there.
  * - A job whose nodes are in several sessions is one owner only if its name begins with
- *   ZKL_OWNER_SHARED.
+ *   ZKL_OWNER_SHARED. "shared:x/1" is a part of "shared:x", which waits while the part does.
  * - A waiter for one of several permits proceeds when any holder leaves, so it is never part of a
  *   circle.
  * - A node that is being deleted counts until it is gone. So a holder that is upgrading can briefly

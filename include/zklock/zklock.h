@@ -886,8 +886,9 @@ typedef struct zkl_lock_options {
      *  thread acquires for several jobs, or if one job acquires in several threads or
      *  asynchronously: one value for all locks of a job, another for each job. It counts within
      *  its session, but if it begins with ZKL_OWNER_SHARED it is one owner wherever it occurs,
-     *  for a job of several processes: add what nobody else has, as a UUID. At most
-     *  ZKL_OWNER_MAX bytes of UTF-8 without control characters. */
+     *  for a job of several processes: add what nobody else has, as a UUID. With a slash and
+     *  more behind that it is a part of the job: while it waits, so does the job; the other
+     *  parts do not. At most ZKL_OWNER_MAX bytes of UTF-8 without control characters. */
     const char *owner;
     /** 1: the state callback, which must be set, receives ZKL_STATE_CONTENDED when somebody
      *  begins to wait behind this holder. It is for jobs that may continue while nobody minds, and

@@ -15,6 +15,7 @@ typedef struct search {
     zkl_survey survey;
     zkl_line line;
     size_t owner_count;
+    zkl_line_entry **owners; /* one entry of each, by its number: in the order of compare_owners */
     zkl_wait *waits;
 } search;
 
@@ -42,7 +43,8 @@ static int compare_owners(const void *one, const void *other) {
 static int number_owners(search *self) {
     size_t count = self->line.count;
     zkl_line_entry **entries = zkl_pool_take(self->pool, count * sizeof(zkl_line_entry *));
-    ZKL_TRY(zkl_made(entries));
+    self->owners = zkl_pool_take(self->pool, count * sizeof(zkl_line_entry *));
+    ZKL_TRY(zkl_pool_status(self->pool));
     for (size_t i = 0; i < count; i++) {
         entries[i] = &self->line.entries[i];
     }
@@ -51,8 +53,18 @@ static int number_owners(search *self) {
         bool is_another = i == 0 || compare_owners(&entries[i - 1], &entries[i]) != 0;
         self->owner_count += is_another ? 1 : 0;
         entries[i]->owner = self->owner_count - 1;
+        self->owners[entries[i]->owner] = entries[i];
     }
     return ZKL_OK;
+}
+
+/* NULL: it has no node in the line, so nobody waits for it. */
+static const zkl_line_entry *find_shared_owner(const search *self, const char *name) {
+    zkl_line_entry wanted = { .contender.identity.owner = name };
+    zkl_line_entry *key = &wanted;
+    zkl_line_entry **found =
+        bsearch(&key, self->owners, self->owner_count, sizeof(zkl_line_entry *), compare_owners);
+    return found != NULL ? *found : NULL;
 }
 
 /* ---- Who waits for whom ------------------------------------------------------------------- */
@@ -72,14 +84,30 @@ static bool is_shared(const zkl_line_entry *entry) {
     return is_reader(entry) || !waits_for_each(entry);
 }
 
-static void add_wait(search *self, const zkl_line_entry *own, const zkl_line_entry *earlier) {
+static void add_wait_of(search *self, size_t owner, const zkl_line_entry *own,
+                        const zkl_line_entry *earlier) {
     zkl_wait *wait = zkl_pool_take(self->pool, sizeof(*wait));
     if (wait != NULL) {
-        *wait = (zkl_wait){ .from = own->owner,
+        *wait = (zkl_wait){ .from = owner,
                             .to = earlier->owner,
                             .waiter = (size_t)(own - self->line.entries),
                             .earlier = (size_t)(earlier - self->line.entries) };
         LL_PREPEND(self->waits, wait);
+    }
+}
+
+/* While a part of a job waits, so does the job, which may hold what others wait for. Its other
+ * parts go on. */
+static void add_wait(search *self, const zkl_line_entry *own, const zkl_line_entry *earlier) {
+    const char *name = own->contender.identity.owner;
+    add_wait_of(self, own->owner, own, earlier);
+    const char *slash = is_of_many_sessions(&own->contender) ? strchr(name, '/') : NULL;
+    for (; slash != NULL; slash = strchr(slash + 1, '/')) {
+        const char *whole = zkl_pool_print(self->pool, "%.*s", (int)(slash - name), name);
+        const zkl_line_entry *job = whole != NULL ? find_shared_owner(self, whole) : NULL;
+        if (job != NULL) {
+            add_wait_of(self, job->owner, own, earlier);
+        }
     }
 }
 

@@ -79,6 +79,17 @@ class Shows(CommandTest):
         self.signal(process, signal.SIGTERM)
         self.end(process, 128 + signal.SIGTERM)
 
+    def test_no_deadlock_of_commands_that_one_runs_side_by_side(self):
+        inner = self.resource + "-inner"
+        line = (f"{ZKLOCK} run {inner} -c 'while [ ! -e go ]; do sleep 0.05; done' & "
+                f"{ZKLOCK} run {inner} -c 'while [ ! -e go ]; do sleep 0.05; done'; wait")
+        process = self.start("run", self.resource, "-c", line)
+        wait_until(lambda: len(self.queue(inner)) == 2, "one of them waits for the other")
+        self.assertEqual(self.run_it(0, "deadlocks")[0], "no deadlocks\n")
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        self.end(process, 0)
+
     def test_no_colour_but_on_a_terminal_that_wants_it(self):
         self.start_holder()
         self.assertNotIn("\x1b", self.run_it(0, "status", self.resource)[0])

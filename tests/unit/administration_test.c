@@ -611,6 +611,38 @@ TEST(owner_that_sessions_share_is_one) {
     end();
 }
 
+TEST(owner_waits_while_a_part_of_it_does_and_the_other_parts_go_on) {
+    begin(25);
+    make("/locks");
+    make("/locks/a");
+    make("/locks/b");
+    make("/locks/c");
+    int64_t one = zkl_ensemble_make_session(ensemble);
+    int64_t two = zkl_ensemble_make_session(ensemble);
+    add_node(one, "/locks/a/x-lock-0000000001", "shared:x");
+    add_node(one, "/locks/b/x-lock-0000000001", "shared:x/1");
+    add_node(one, "/locks/b/x-lock-0000000002", "shared:x/2");
+    add_node(one, "/locks/b/x-lock-0000000003", "shared:x-2");
+    add_node(two, "/locks/c/x-lock-0000000001", "shared:y");
+    add_node(two, "/locks/a/x-lock-0000000002", "shared:y/1/1");
+    expect_deadlocks("");
+    add_node(one, "/locks/c/x-lock-0000000002", "shared:x/3/1");
+    expect_deadlocks("shared:x/3/1 in c > shared:y/1/1 in a");
+    end();
+}
+
+TEST(part_of_an_owner_that_waits_for_the_whole_is_a_deadlock) {
+    begin(26);
+    make("/locks");
+    make("/locks/a");
+    int64_t one = zkl_ensemble_make_session(ensemble);
+    int64_t two = zkl_ensemble_make_session(ensemble);
+    add_node(one, "/locks/a/x-lock-0000000001", "shared:x");
+    add_node(two, "/locks/a/x-lock-0000000002", "shared:x/1/1");
+    expect_deadlocks("shared:x/1/1 in a");
+    end();
+}
+
 /* What is gone before the second look is not told. Without that look some seeds tell it. */
 TEST(circle_that_is_gone_at_the_second_look_is_not_told) {
     size_t found = 0;
