@@ -111,6 +111,16 @@ class Once(CommandTest):
         self.once(0, "--period", LONG)
         self.assertEqual(self.runs(), 2)
 
+    def test_a_failure_whose_lock_was_broken_unheard_says_so(self):
+        """News of a deletion come after a third of the session timeout, which is 10 s here."""
+        process = self.start("once", "--period", LONG, self.resource, "-c",
+                             JOB + "; while [ ! -e go ]; do sleep 0.02; done; exit 3")
+        wait_until(lambda: self.runs() == 1, "it runs")
+        self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        self.end(process, 75)
+
     def test_a_holder_that_was_stopped_marks_nothing_late(self):
         process = self.start("once", *QUICK, "--period", LONG, self.resource, "-c", "echo run >>runs; sleep 1")
         wait_until(lambda: self.runs() == 1, "it runs")

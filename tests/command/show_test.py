@@ -139,6 +139,10 @@ class Shows(CommandTest):
             self.assertIn("??x" if len(arguments) < 3 else "\\u202E\\u2028x", self.shown_on_a_terminal(*arguments))
         _, err = self.run_it(1, "run", "-n", self.resource, "true")
         self.assertIn(shown, err)
+        strangers = f"/locks/{self.resource}/\u202ex-lock-0000000009"
+        create([strangers])
+        self.addCleanup(delete, [strangers])
+        self.assertIn("\n          ?x-lock-0000000009\n", self.run_it(0, "status", self.resource)[0])
 
     def test_a_node_that_no_session_owns(self):
         self.start_holder()
