@@ -107,8 +107,10 @@ static zkl_reply reply_of(int rc, const void *data) {
 }
 
 static zkl_reply reply_where(bool is_whole, int rc, const void *data) {
-    return rc == ZOK && !is_whole ? (zkl_reply){ .outcome = ZKL_OUTCOME_UNKNOWN }
-                                  : reply_of(rc, data);
+    if (rc == ZOK && !is_whole) {
+        return (zkl_reply){ .outcome = ZKL_OUTCOME_UNKNOWN };
+    }
+    return reply_of(rc, data);
 }
 
 static void on_created(int rc, const char *path, const struct Stat *stat, const void *data) {
