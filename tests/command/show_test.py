@@ -390,14 +390,26 @@ class Doctor(CommandTest):
             self.assert_finds("warning", f"/{self.resource}", "does not exist", found)
             self.assert_finds("not tested", "permissions", "nothing is made", found)
 
-    def test_finds_a_clock_that_is_wrong(self):
-        def earlier(opcode, _, reply):
+    @staticmethod
+    def made_later_by(difference_ms):
+        def alter(opcode, _, reply):
             if opcode != GET_DATA or len(reply) < 16 + 4 + 68:
                 return reply
             made = len(reply) - 68 + 16
-            return reply[:made] + struct.pack(">q", struct.unpack(">q", reply[made:made + 8])[0] - 5000) + reply[made + 8:]
+            made_ms, = struct.unpack(">q", reply[made:made + 8])
+            return reply[:made] + struct.pack(">q", made_ms + difference_ms) + reply[made + 8:]
 
-        self.assert_finds("warning", "clock", "^this machine's is 5.* ahead of the servers'", self.findings_between(earlier))
+        return alter
+
+    def test_finds_a_clock_that_is_ahead(self):
+        self.assert_finds("warning", "clock", "^this machine's is 5.* ahead of the servers': ages are wrong",
+                          self.findings_between(self.made_later_by(-5000)))
+
+    def test_finds_a_clock_that_is_behind(self):
+        self.assert_finds("warning", "clock", "^this machine's is [45].* s behind the servers': ages are wrong",
+                          self.findings_between(self.made_later_by(5000)))
+        self.assert_finds("ok", "clock", "^this machine's is .* ms behind the servers'$",
+                          self.findings_between(self.made_later_by(1000)))
 
     def test_does_not_call_well_a_clock_and_an_identity_that_it_cannot_read(self):
         found = self.findings_between(lambda opcode, request, reply: with_error(reply, NO_AUTH)
