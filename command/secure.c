@@ -9,6 +9,7 @@
 #include <zklock/administration.h>
 
 #include "ask.h"
+#include "everybody.h"
 #include "exit_status.h"
 #include "json_text.h"
 #include "printable.h"
@@ -57,18 +58,9 @@ static int take(void *arg, int option, const char *value) {
 
 /* ---- ACLs ------------------------------------------------------------------------------------ */
 
-/* Whether everybody may do more than read. What several entries allow adds up. */
+/* To everybody, for more than to read. */
 static bool is_open(const char *acl) {
-    static const char everybody[] = "world:anyone:";
-    for (const char *found = strstr(acl, everybody); found != NULL;
-         found = strstr(found, everybody)) {
-        found += strlen(everybody);
-        const char *more = found + strspn(found, "r");
-        if (more[0] != '\0' && strchr("cdwa", more[0]) != NULL) {
-            return true;
-        }
-    }
-    return false;
+    return everybody_may(acl, "cdwa");
 }
 
 /* The hash of a password is not for screens and logs. */
