@@ -12,6 +12,7 @@
 
 #include "ask.h"
 #include "duration.h"
+#include "everybody.h"
 #include "exit_status.h"
 #include "four_letters.h"
 #include "json_text.h"
@@ -298,7 +299,7 @@ static void judge_strangers(doctor *self, int opened) {
              "whether one without a certificate gets a session: the servers need "
              "ssl.clientAuth=need, and no clientPort in clear that strangers reach; for %s",
              whoever_connects);
-    } else if (opened == ZKL_OK || opened == ZKL_AUTH_FAILED) {
+    } else if (opened == ZKL_OK) {
         find(self, LEVEL_WARNING, "strangers",
              "a stranger gets a session, and %s: then only the fencing token keeps two holders "
              "apart. Guard the connections, by TLS with client certificates or a firewall; neither "
@@ -441,15 +442,31 @@ static void judge_node(doctor *self, zkl_client *client, const probe *with) {
     zkl_node_free(node);
 }
 
+/* As an identity, our certificate may be in the ACL. */
+static bool is_for_everybody(const probe *with, zkl_client *stranger) {
+    char parent[sizeof(with->path)];
+    zkl_node *node = NULL;
+    snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(with->path, '/') - with->path),
+             with->path);
+    int status = zkl_node_read(stranger, parent, ASK_TIMEOUT_MS, &node);
+    bool is = status == ZKL_OK && everybody_may(node->acl, "da");
+    zkl_node_free(node);
+    return is;
+}
+
 static void judge_deletion(doctor *self, const probe *with, zkl_client *stranger) {
+    bool shows_certificate = self->settings->values[SETTING_TLS_CA_FILE] != NULL;
+    bool may_be_ours_only = shows_certificate && !is_for_everybody(with, stranger);
     int broken = zkl_node_break(stranger, with->resource, probe_node(with), ASK_TIMEOUT_MS);
-    if (broken == ZKL_OK) {
+    if (broken == ZKL_OK && may_be_ours_only) {
+        find(self, LEVEL_NOT_TESTED, "permissions",
+             "whether one with another certificate can delete our node: ours alone is enough, and "
+             "the ACL of the node above does not show that everybody may");
+    } else if (broken == ZKL_OK) {
         find(self, LEVEL_WARNING, "permissions",
-             "%s could delete our node: whoever reaches the servers can break every lock below "
-             "%s; zklock secure closes them",
-             self->settings->values[SETTING_TLS_CA_FILE] != NULL
-                 ? "who shows nothing but our certificate"
-                 : "a stranger",
+             "%s could delete our node: whoever may connect can break every lock below %s; zklock "
+             "secure closes them",
+             shows_certificate ? "somebody who shows nothing but our certificate" : "a stranger",
              self->settings->values[SETTING_LOCK_ROOT]);
     } else if (broken == ZKL_NO_PERMISSION || broken == ZKL_AUTH_FAILED) {
         find(self, LEVEL_OK, "permissions", "a stranger could not delete our node: %s",
@@ -463,8 +480,6 @@ static void judge_deletion(doctor *self, const probe *with, zkl_client *stranger
 static void judge_permissions(doctor *self, const probe *with, int opened, zkl_client *stranger) {
     if (opened == ZKL_OK) {
         judge_deletion(self, with, stranger);
-    } else if (opened == ZKL_AUTH_FAILED) {
-        find(self, LEVEL_OK, "permissions", "the servers turn strangers away");
     } else {
         find(self, LEVEL_NOT_TESTED, "permissions", "a stranger's session could not be opened: %s",
              zkl_strerror(opened));
