@@ -55,12 +55,16 @@ bool zkl_addresses_contain(const char *addresses, const char *address, size_t le
     return false;
 }
 
-bool zkl_addresses_are_same(const char *one, const char *other) {
-    bool same = strlen(one) == strlen(other);
-    for (; same && *one != '\0'; one = zkl_addresses_rest(one)) {
-        same = zkl_addresses_contain(other, one, zkl_addresses_first(one));
+bool zkl_addresses_contain_all(const char *addresses, const char *others) {
+    bool all = true;
+    for (; all && *others != '\0'; others = zkl_addresses_rest(others)) {
+        all = zkl_addresses_contain(addresses, others, zkl_addresses_first(others));
     }
-    return same;
+    return all;
+}
+
+bool zkl_addresses_are_same(const char *one, const char *other) {
+    return strlen(one) == strlen(other) && zkl_addresses_contain_all(other, one);
 }
 
 /* Without the port. */

@@ -13,6 +13,9 @@ enum { ZKL_ADDRESS_SIZE = 128 };
 /** Whether the first `length` bytes of `address`, if any, are one of them. */
 bool zkl_addresses_contain(const char *addresses, const char *address, size_t length);
 
+/** Whether all of the `others` are among them. */
+bool zkl_addresses_contain_all(const char *addresses, const char *others);
+
 /** The length of the first one; 0: the list is empty. */
 size_t zkl_addresses_first(const char *addresses);
 /** What comes behind the first one. */

@@ -490,12 +490,11 @@ static void take_line(const char *line) {
     }
 }
 
-/* They are kept for people alone: without memory there are none. One that is tried alone is one of
- * them: why the others failed is still to be told. */
+/* They are kept for people alone: without memory there are none. Where some of them are tried
+ * alone, why the others failed is still to be told. */
 static void keep_addresses(zkl_connection *self, const char *addresses) {
     ZKL_WITH_MUTEX(self->mutex);
-    if (self->addresses != NULL &&
-        zkl_addresses_contain(self->addresses, addresses, strlen(addresses))) {
+    if (self->addresses != NULL && zkl_addresses_contain_all(self->addresses, addresses)) {
         return;
     }
     char *kept = strdup(addresses);
@@ -515,20 +514,23 @@ static int open_handle(zkl_connection *self, const char *addresses, const client
                                 .context = self,
                                 .log = take_line };
     ZKL_TRY(zkl_way_prepare(&self->way));
-    zkl_failures_forget(addresses);
     self->accepted = 0;
     self->introduced = self->listener.next_credential == NULL || self->listener.is_anonymous;
     keep_addresses(self, addresses);
     ZKL_WITH_MUTEX(self->mutex); /* the handle's first events wait until it is known */
     self->abandoned = false;
-    self->why = NULL;
     ZKL_TRY(zkl_way_open(&self->way, &call, &self->handle));
     self->is_renewing = false;
     return ZKL_OK;
 }
 
+/* Why an earlier session failed is told no more. Another handle of the same one forgets nothing. */
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
     self->timeout_ms = timeout_ms;
+    zkl_failures_forget(addresses);
+    pthread_mutex_lock(self->mutex);
+    self->why = NULL;
+    pthread_mutex_unlock(self->mutex);
     return open_handle(self, addresses, NULL);
 }
 

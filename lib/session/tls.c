@@ -395,6 +395,8 @@ zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_way_call *call) {
     self->checked = false;
     self->broken = false;
     self->closing = false;
+    free(self->servers); /* what was left for another handle */
+    self->servers = NULL;
     self->handle = is_over
                        ? NULL
                        : zookeeper_init_ssl(call->addresses, files, call->watcher, call->timeout_ms,

@@ -252,6 +252,8 @@ static void *open_and_close(void *arg) {
     self->status = zkl_client_open(self->hosts, NULL, &client);
     if (self->status == ZKL_OK) {
         client_close(client);
+    } else {
+        printf("%s\n", zkl_error_message()); /* of this thread */
     }
     return NULL;
 }

@@ -50,6 +50,8 @@ TEST(each_address_is_left_before_one_is_tried_again) {
 TEST(same_addresses_in_another_order_are_the_same) {
     EXPECT(zkl_addresses_are_same("a:1,b:2,c:3", "c:3,a:1,b:2"));
     EXPECT(zkl_addresses_are_same("", ""));
+    EXPECT(zkl_addresses_contain_all("a:1,b:2,c:3", "c:3,a:1"));
+    EXPECT(!zkl_addresses_contain_all("a:1,b:2", "a:1,c:3"));
     EXPECT(!zkl_addresses_are_same("a:1,b:2", "a:1,b:2,c:3"));
     EXPECT(!zkl_addresses_are_same("a:1,b:2,c:3", "a:1,b:2"));
     EXPECT(!zkl_addresses_are_same("a:1,b:2", "a:1,b:3"));

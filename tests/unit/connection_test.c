@@ -359,7 +359,7 @@ static void await_client_of(int listener) {
     EXPECT_INT(poll(&one, 1, -1), 1);
 }
 
-enum { SOON_MS = SCRIPTED_SESSION_MS / 4 };
+enum { SOON_MS = SCRIPTED_SESSION_MS / 4, HANDLES = 8 };
 
 /* To libzookeeper another port of the host is the same server. */
 TEST(silent_server_is_left_for_another_port_of_its_host) {
@@ -400,6 +400,65 @@ TEST(other_port_of_a_host_that_refuses_is_tried) {
     end();
 }
 
+enum { CLIENTS = 3 };
+
+/* The queue of the socket's connections is full, so the machine drops what else comes. */
+typedef struct hole {
+    char address[ZKL_ADDRESS_SIZE];
+    int listener;
+    int clients[CLIENTS];
+} hole;
+
+static void dig(hole *self) {
+    in_port_t port = 0;
+    self->listener = listen_at(83, 0, &port);
+    struct sockaddr_in place = { .sin_family = AF_INET,
+                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + 83),
+                                 .sin_port = port };
+    for (size_t i = 0; i < CLIENTS; i++) {
+        self->clients[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)connect(self->clients[i], (struct sockaddr *)&place, sizeof(place));
+    }
+    snprintf(self->address, sizeof(self->address), "127.0.0.83:%d", ntohs(port));
+}
+
+static void fill(hole *self) {
+    for (size_t i = 0; i < CLIENTS; i++) {
+        close(self->clients[i]);
+    }
+    close(self->listener);
+}
+
+static bool tells_failure_of(const char *address) {
+    char told[128];
+    zkl_operations *operations = zkl_connection_operations(client.connection);
+    ZKL_WITH_MUTEX(&client.mutex);
+    operations->table->describe_failure(operations, told, sizeof(told));
+    return strncmp(told, address, strlen(address)) == 0;
+}
+
+/* The next handle tries either of the two first. */
+TEST(why_an_address_failed_is_told_while_others_are_tried) {
+    hole silent;
+    dig(&silent);
+    for (int i = 0; i < HANDLES; i++) {
+        char refusing[ZKL_ADDRESS_SIZE];
+        char both[2 * ZKL_ADDRESS_SIZE];
+        close(be_silent_at(1, refusing));
+        snprintf(both, sizeof(both), "%s,%s", refusing, silent.address);
+        open_client(refusing, SCRIPTED_SESSION_MS, false);
+        while (!tells_failure_of(refusing)) {
+            sched_yield();
+        }
+        EXPECT_INT(zkl_connection_renew(client.connection, both), ZKL_OK);
+        EXPECT(tells_failure_of(refusing));
+        (void)zkl_connection_set_servers(client.connection, silent.address);
+        EXPECT(tells_failure_of(refusing));
+        close_client();
+    }
+    fill(&silent);
+}
+
 /* libzookeeper's thread waits for a socket that is closed, and nothing may be sent to wake it up.
  */
 TEST(silent_server_is_left_at_once_before_credentials_are_shown) {
@@ -417,34 +476,20 @@ TEST(silent_server_is_left_at_once_before_credentials_are_shown) {
     close(listener);
 }
 
-/* The queue of the socket's connections is full, so the machine drops what else comes. */
 TEST(address_where_nothing_answers_is_left_at_once_for_another) {
-    enum { CLIENTS = 3, TRIED_MS = 200 };
-    in_port_t port = 0;
-    char hole[32];
-    int clients[CLIENTS];
+    enum { TRIED_MS = 200 };
+    hole silent;
     begin(0);
-    int listener = listen_at(83, 0, &port);
-    struct sockaddr_in place = { .sin_family = AF_INET,
-                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + 83),
-                                 .sin_port = port };
-    for (size_t i = 0; i < CLIENTS; i++) {
-        clients[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        (void)connect(clients[i], (struct sockaddr *)&place, sizeof(place));
-    }
-    snprintf(hole, sizeof(hole), "127.0.0.83:%d", ntohs(port));
+    dig(&silent);
     /* What it returns is not asserted where it leaves a server: on a loaded machine libzookeeper's
      * thread may try the other one before its state is looked at. */
-    (void)zkl_connection_set_servers(client.connection, hole);
+    (void)zkl_connection_set_servers(client.connection, silent.address);
     usleep(TRIED_MS * 1000);
     int64_t start_ms = zkl_clock_ms();
-    EXPECT(!zkl_connection_set_servers(client.connection, hole));
+    EXPECT(!zkl_connection_set_servers(client.connection, silent.address));
     (void)zkl_connection_set_servers(client.connection, server.hosts);
     await_flag(&client.connected);
     EXPECT(zkl_clock_ms() - start_ms < SOON_MS);
     end();
-    for (size_t i = 0; i < CLIENTS; i++) {
-        close(clients[i]);
-    }
-    close(listener);
+    fill(&silent);
 }

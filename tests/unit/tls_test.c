@@ -1,9 +1,11 @@
 /* TLS, on a server of the test's own: which servers a client trusts, the files that it reads, and
  * the end of its process. With a libzookeeper that has TLS only. */
+#include <arpa/inet.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +14,7 @@
 #include "support/unit.h"
 #include "zklock/zklock.h"
 
-enum { ENOUGH_MS = 20000, REFUSED_MS = 400 };
+enum { ENOUGH_MS = 20000, REFUSED_MS = 400, SHORT_SESSION_MS = 2000, CLIENTS = 8 };
 
 extern char **environ;
 
@@ -80,6 +82,59 @@ TEST(only_a_star_alone_stands_for_all_names) {
     expect_refused("server", "DNS:elsewhere", "*", "");
     expect_refused("server", "DNS:elsewhere", "*.example.com", NO_NAME);
     expect_refused("server", "DNS:elsewhere", "zk1.example.com,*", NO_NAME);
+    tls_keys_end();
+}
+
+/* ---- Servers that do not answer -------------------------------------------------------------- */
+
+/* It accepts connections, and says nothing. */
+static int be_silent_at(const char *address, char hosts[32]) {
+    struct sockaddr_in place = { .sin_family = AF_INET };
+    socklen_t size = sizeof(place);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    EXPECT_INT(inet_pton(AF_INET, address, &place.sin_addr), 1);
+    EXPECT_INT(bind(listener, (struct sockaddr *)&place, size), 0);
+    EXPECT_INT(listen(listener, 64), 0);
+    EXPECT_INT(getsockname(listener, (struct sockaddr *)&place, &size), 0);
+    snprintf(hosts, 32, "%s:%d", address, ntohs(place.sin_port));
+    return listener;
+}
+
+static int count_clients_of(int listener) {
+    int count = 0;
+    for (int client = accept(listener, NULL, NULL); client >= 0;
+         client = accept(listener, NULL, NULL)) {
+        close(client);
+        count++;
+    }
+    return count;
+}
+
+/* libzookeeper draws the order. */
+static void expect_each_tried_once(void) {
+    tls_front front;
+    char hosts[2][32];
+    char all[128];
+    zkl_client *client = NULL;
+    tls_front_begin(&front, "server", "IP:127.0.0.1");
+    int silent[] = { be_silent_at("127.0.0.2", hosts[0]), be_silent_at("127.0.0.3", hosts[1]) };
+    snprintf(all, sizeof(all), "%s,%s,%s", hosts[0], hosts[1], front.hosts);
+    zkl_client_options options = good_options();
+    options.session_timeout_ms = SHORT_SESSION_MS;
+    EXPECT_INT(zkl_client_open(all, &options, &client), ZKL_OK);
+    for (size_t i = 0; i < 2; i++) {
+        EXPECT(count_clients_of(silent[i]) <= 1);
+        close(silent[i]);
+    }
+    EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
+    tls_front_end(&front);
+}
+
+TEST(silent_servers_are_tried_once_each_before_one_that_answers) {
+    (void)tls_keys_begin();
+    for (int i = 0; i < CLIENTS; i++) {
+        expect_each_tried_once();
+    }
     tls_keys_end();
 }
 
