@@ -14,7 +14,7 @@
 #include "support/unit.h"
 #include "zklock/zklock.h"
 
-enum { ENOUGH_MS = 20000, REFUSED_MS = 400, SHORT_SESSION_MS = 2000, CLIENTS = 8 };
+enum { ENOUGH_MS = 20000, REFUSED_MS = 400, SHORT_SESSION_MS = 4000, CLIENTS = 8 };
 
 extern char **environ;
 
