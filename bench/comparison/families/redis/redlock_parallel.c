@@ -1,0 +1,72 @@
+/*
+ * Redlock, all servers asked at once (Redis, "Distributed Locks with Redis", on retries: the faster
+ * a majority is had, the less often the vote is split). Otherwise as redlock_in_turn.c.
+ *
+ * Defect: as there.
+ */
+#include "../../clock.h"
+#include "../../mechanism.h"
+#include "crowd.h"
+#include "redis.h"
+
+#include <stdlib.h>
+
+enum { SERVERS_MOST = 16, PATIENCE_MS = 50, RETRY_MS = 200 };
+
+static const char compare_and_delete[] = "if redis.call('get', KEYS[1]) == ARGV[1] then "
+                                         "return redis.call('del', KEYS[1]) else return 0 end";
+
+static int count;
+static int64_t timeout_ms;
+static unsigned chance;
+static char value[REDIS_RANDOM_SIZE];
+
+static void open_lock(const lock_settings *settings) {
+    count = crowd_open(settings->servers, PATIENCE_MS);
+    timeout_ms = settings->timeout_ms;
+    chance = (unsigned)clock_us();
+}
+
+static void release(const char *product) {
+    (void)crowd_ask(NULL, "EVAL %s 1 lock:%s %s", compare_and_delete, product, value);
+}
+
+/* How many have given their lock; how many have said anything goes to `answered`. */
+static int ask_all(const char *product, int *answered) {
+    int taken = 0;
+    *answered =
+        crowd_ask(&taken, "SET lock:%s %s NX PX %lld", product, value, (long long)timeout_ms);
+    return taken;
+}
+
+/* By the clock on the wall, as the first library has it. */
+static int64_t left_ms(int64_t began_at_ms) {
+    int64_t drift_ms = timeout_ms / 100 + 2;
+    return timeout_ms - (clock_wall_ms() - began_at_ms) - drift_ms;
+}
+
+static lock_answer try_lock(const char *product) {
+    int64_t began_at_ms = clock_wall_ms();
+    int answered = 0;
+    redis_random(value);
+    int taken = ask_all(product, &answered);
+    if (taken >= count / 2 + 1 && left_ms(began_at_ms) > 0) {
+        return LOCK_GRANTED;
+    }
+    release(product);
+    return answered >= count / 2 + 1 ? LOCK_BUSY : LOCK_UNKNOWN;
+}
+
+static lock_answer acquire(const char *product, int64_t wait_ms, int64_t *token) {
+    (void)token;
+    int64_t until_ms = clock_ms() + wait_ms;
+    for (;;) {
+        lock_answer answer = try_lock(product);
+        if (answer == LOCK_GRANTED || clock_is_over() || clock_ms() >= until_ms) {
+            return answer;
+        }
+        clock_pause_ms(rand_r(&chance) % RETRY_MS);
+    }
+}
+
+const mechanism the_mechanism = { .open = open_lock, .acquire = acquire, .release = release };

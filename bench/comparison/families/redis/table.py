@@ -1,0 +1,56 @@
+from ...harness.mechanism import EXPIRES, HARMFUL, RENEWED, SAFE, STAYS, Mechanism
+
+FAMILY = "Redis"
+# The holder looks after its work: what happens between the look and the write remains.
+LOOKED_AT = {**EXPIRES, "holder-stopped": SAFE, "work-too-long": SAFE}
+# Whoever unlocks deletes what is there.
+NOT_OURS = {**EXPIRES, "strangers-unlock": HARMFUL}
+# Commands, as they are on the wire.
+SET, SETNX, SCRIPT = b"\r\nSET\r\n", b"\r\nSETNX\r\n", b"\r\nEVAL\r\n"
+REDLOCK = "redis.io, Distributed Locks with Redis"
+
+
+def without(experiment, theory):
+    """What theory does not decide of this one."""
+    return {name: harm for name, harm in theory.items() if name != experiment}
+
+
+def one_server(name, title, source, theory, more_files=(), token="", asks=SET, stop_point=b""):
+    program = name.replace("-", "_")
+    return Mechanism(f"redis-{name}", title, f"redis_{program}", source, "redis", files=(f"{program}.c", *more_files),
+                     theory=theory, token=token, asks=asks, stop_point=stop_point)
+
+
+def redlock(name, title, program, servers, more_files=()):
+    return Mechanism(name, title, f"redis_{program}", REDLOCK, servers, files=(f"{program}.c", *more_files), theory=EXPIRES)
+
+
+MECHANISMS = [
+    one_server("setnx", "SETNX, then DEL", "redis.io, SETNX", STAYS, asks=SETNX),
+    one_server("setnx-then-expire", "SETNX, EXPIRE, DEL", "redis.io, SETNX and EXPIRE",
+               {**NOT_OURS, "reply-lost": HARMFUL, "dies-between": HARMFUL}, asks=SETNX, stop_point=b"PEXPIRE"),
+    one_server("setnx-timestamp", "SETNX of a time, GETSET", "redis.io, SETNX, Design pattern: Locking with SETNX",
+               {**without("strangers-unlock", EXPIRES), "servers-clock": SAFE, "buyers-clock": HARMFUL}, asks=SETNX),
+    one_server("set-plain-del", "SET NX PX, then DEL", "redis.io, SET, Patterns", NOT_OURS),
+    one_server("thread-id", "SET NX PX, a thread id, GET and DEL", "tutorials with Thread.currentThread().getId()", NOT_OURS),
+    one_server("random-value", "SET NX PX, a random value, a script to delete", "redis.io, SET, Patterns", EXPIRES),
+    # The holder looks after its work, so neither experiment gets between look and write.
+    one_server("looked-at", "a random value, looked at before the write", "tutorials", LOOKED_AT),
+    one_server("watchdog-blind", "a watchdog with EXPIRE", "tutorials", RENEWED, ("ticker.c",)),
+    one_server("watchdog-script", "a watchdog that compares", "Redisson, lockWatchdogTimeout", RENEWED, ("ticker.c",)),
+    one_server("reentrant-hash", "a reentrant hash", "Redisson, Lock", {**EXPIRES, "taken-twice": SAFE}, asks=SCRIPT),
+    one_server("fair-list", "a fair queue in a list, polled", "tutorials",
+               {**without("reply-lost", EXPIRES), "waiter-killed": HARMFUL}),
+    one_server("fair-list-expiring", "a fair queue whose waiters expire", "Redisson, Fair Lock", EXPIRES, asks=SCRIPT),
+    one_server("write-lock", "a read/write lock, its writers", "Redisson, ReadWriteLock", without("taken-twice", EXPIRES), asks=SCRIPT),
+    one_server("five-segments", "five segments", "articles on flash sales", without("strangers-unlock", EXPIRES)),
+    one_server("woken", "a random value, woken by pub/sub", "Redisson, Lock", EXPIRES),
+    one_server("counter", "a random value, with a counter", "Kleppmann, How to do distributed locking", EXPIRES,
+               asks=SCRIPT, token="INCR in the same script; goes back after a restart without the append-only file"),
+    Mechanism("redis-promoted", "a random value, a replica that is promoted", "redis_random_value", "redis.io, Replication",
+              "redis-promoted", files=("random_value.c",), theory=EXPIRES),
+    redlock("redlock-in-turn", "Redlock on five, in turn", "redlock_in_turn", "redis-5"),
+    redlock("redlock-parallel", "Redlock on five, in parallel", "redlock_parallel", "redis-5", ("crowd.c",)),
+    redlock("redlock-six-in-turn", "Redlock on six, in turn", "redlock_in_turn", "redis-6"),
+    redlock("redlock-six-parallel", "Redlock on six, in parallel", "redlock_parallel", "redis-6", ("crowd.c",)),
+]
