@@ -1,0 +1,56 @@
+#include "lease.h"
+
+#include "../../clock.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static etcd *own_connection; /* the thread's */
+static int64_t seconds;
+static _Atomic int64_t kept;
+static _Atomic int64_t pause_ms;
+
+static void *keep_alive(void *nothing) {
+    (void)nothing;
+    while (!clock_is_over()) {
+        clock_pause_ms(pause_ms);
+        int64_t lease = kept;
+        if (lease != 0) {
+            json_decref(etcd_call(own_connection, "lease/keepalive",
+                                  json_pack("{s:I}", "ID", (json_int_t)lease)));
+        }
+    }
+    return NULL;
+}
+
+void lease_open(const char *servers, int64_t timeout_ms) {
+    pthread_t thread;
+    seconds = (timeout_ms + 999) / 1000;
+    pause_ms = seconds * 1000 / 3;
+    own_connection = etcd_open(servers);
+    if (pthread_create(&thread, NULL, keep_alive, NULL) != 0 || pthread_detach(thread) != 0) {
+        (void)fprintf(stderr, "lease: no thread\n");
+        exit(2);
+    }
+}
+
+int64_t lease_begin(etcd *server) {
+    json_t *reply =
+        etcd_call(server, "lease/grant", json_pack("{s:I}", "TTL", (json_int_t)seconds));
+    int64_t granted = etcd_number(reply, "TTL");
+    if (granted > 0) {
+        pause_ms = granted * 1000 / 3;
+    }
+    kept = etcd_number(reply, "ID");
+    json_decref(reply);
+    return kept;
+}
+
+void lease_end(etcd *server) {
+    int64_t lease = atomic_exchange(&kept, 0);
+    if (lease != 0) {
+        json_decref(etcd_call(server, "lease/revoke", json_pack("{s:I}", "ID", (json_int_t)lease)));
+    }
+}
