@@ -1,0 +1,38 @@
+/*
+ * zklock with a lease: the holder knows until when nobody else can have the lock, and does not go
+ * on behind that (zklock.h, lease_tick_ms). A lease needs a session of more ticks than others, so a
+ * dead holder's lock passes on later.
+ */
+#include "zklock_client.h"
+
+#include <stddef.h>
+
+static zkl_lock *lock;
+
+static void open_lock(const lock_settings *settings) {
+    client_prepare(settings, true);
+}
+
+static lock_answer acquire(const char *product, int64_t wait_ms, int64_t *token) {
+    zkl_grant grant = ZKL_GRANT_INIT;
+    int status = client_lock(product, NULL, wait_ms, &lock);
+    if (status == ZKL_OK) {
+        status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, wait_ms, &grant);
+    }
+    *token = status == ZKL_OK ? grant.token : *token;
+    return client_answer(status);
+}
+
+static bool still_held(const char *product) {
+    (void)product;
+    return zkl_lock_check(lock, NULL) == ZKL_OK;
+}
+
+static void release(const char *product) {
+    (void)product;
+    (void)zkl_lock_release(lock, 0);
+}
+
+const mechanism the_mechanism = {
+    .open = open_lock, .acquire = acquire, .release = release, .still_held = still_held
+};
