@@ -1,0 +1,34 @@
+import os
+
+from ...harness.mechanism import EXPIRES, SESSION, Mechanism
+from . import zookeeper_clients
+
+FAMILY = "what people really run"
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Where install-node and install-go have put what no package of Debian's has.
+MADE = os.path.abspath(f"{HERE}/../../../../build/compare/packaged")
+ETCD_LEASE_MS = 2000  # its shortest
+
+
+def made(name, script):
+    """Why it cannot be had, if its script has not made it."""
+    return "" if os.path.exists(f"{MADE}/{name}") else f"families/packaged/{script} has not made it: no package, or no registry"
+
+
+MECHANISMS = [
+    *zookeeper_clients.MECHANISMS,
+    Mechanism("python-redis", "python3-redis, Lock", "other_process", "redis-py 4.3, Lock", "redis",
+              command=f"/usr/bin/python3 {HERE}/redis_lock.py", files=("redis_lock.py",), theory=EXPIRES),
+    Mechanism("node-redlock", "npm's redlock 4.2 with ioredis 5, five servers", "other_process", "node-redlock 4.2, README", "redis-5",
+              command=f"env NODE_PATH={MADE}/node_modules node {HERE}/redlock.js", files=("redlock.js",), theory=EXPIRES,
+              cannot=made("node_modules/redlock", "install-node")),
+    Mechanism("python-etcd3", "python3-etcd3, Lock", "other_process", "python-etcd3 0.12, Lock", "etcd",
+              command=f"/usr/bin/python3 {HERE}/etcd3_lock.py", files=("etcd3_lock.py",), theory=EXPIRES, timeout_ms=ETCD_LEASE_MS),
+    Mechanism("go-etcd-concurrency", "etcd's Go package, concurrency.Mutex", "other_process", "etcd 3.4, clientv3/concurrency", "etcd",
+              command=f"{MADE}/etcd_concurrency", files=("etcd_concurrency.go",), token="the revision in the grant's header",
+              theory=SESSION, timeout_ms=ETCD_LEASE_MS, cannot=made("etcd_concurrency", "install-go")),
+    Mechanism("redisson", "Redisson (Java)", "other_process", "Redisson, RLock", "redis",
+              cannot="Debian has no package of it, and the comparison takes Java from Debian alone"),
+    Mechanism("jedis", "Jedis (Java)", "other_process", "Jedis", "redis",
+              cannot="Debian has no package of it, and the comparison takes Java from Debian alone"),
+]

@@ -1,0 +1,18 @@
+"""Locks of the libraries that one uses ZooKeeper with."""
+import os
+
+from ...harness.mechanism import SESSION, Mechanism
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+JARS = ("curator-recipes", "curator-framework", "curator-client", "zookeeper-jute", "zookeeper", "guava", "slf4j-api",
+        "slf4j-nop")
+CLASS_PATH = ":".join(f"/usr/share/java/{jar}.jar" for jar in JARS)
+
+MECHANISMS = [
+    Mechanism("curator", "Curator 5.4, InterProcessMutex", "other_process", "Curator, Getting Started", "zookeeper",
+              command=f"java -Xmx64m -XX:TieredStopAtLevel=1 -XX:-UsePerfData -cp {CLASS_PATH} {HERE}/CuratorLock.java",
+              files=("CuratorLock.java",), token="the czxid of its node, asked for in a request more", theory=SESSION),
+    Mechanism("kazoo", "kazoo 2.8, Lock", "other_process", "kazoo 2.8, kazoo.recipe.lock", "zookeeper",
+              command=f"/usr/bin/python3 {HERE}/kazoo_lock.py", files=("kazoo_lock.py",),
+              token="the czxid of its node, asked for in a request more", theory=SESSION),
+]
