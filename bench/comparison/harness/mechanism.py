@@ -1,0 +1,61 @@
+"""What the harness knows of a lock. Each family has a table of its own."""
+from dataclasses import dataclass
+
+# What theory says of a mechanism in an experiment, by the experiment's name; what is not named is not judged.
+# SAFE: harm in no round. HARMFUL: harm in some round; if none shows it, the experiment is too weak.
+SAFE, HARMFUL = "safe", "harmful"
+
+
+def profile(safe, harmful):
+    return {**dict.fromkeys(safe.split(), SAFE), **dict.fromkeys(harmful.split(), HARMFUL)}
+
+
+# Nobody is excluded, and nobody waits.
+NOBODY = profile("holder-killed waiter-killed forgotten taken-twice",
+                 "rush holder-stopped late-write work-too-long")
+# The database is the lock: what it grants lasts as long as the transaction, or the connection.
+DATABASE = profile("rush holder-killed holder-stopped late-write work-too-long waiter-killed taken-twice", "forgotten")
+# A lock that passes on only if its holder gives it back.
+STAYS = profile("rush holder-stopped late-write work-too-long cut-off strangers-unlock waiter-killed servers-clock buyers-clock",
+                "holder-killed forgotten taken-twice reply-lost server-restarted")
+# A lock that passes on after its time-out, with nobody to say so to a late holder.
+EXPIRES = profile("rush holder-killed waiter-killed forgotten reply-lost two-servers-down buyers-clock strangers-unlock",
+                  "holder-stopped late-write work-too-long cut-off taken-twice server-restarted majority-forgets primary-lost"
+                  " servers-clock")
+# The same, but its holder renews it for as long as it runs.
+RENEWED = {**EXPIRES, **profile("work-too-long", "forgotten")}
+# A lock that its servers keep for as long as they hear of its holder's session; a quorum does not forget it.
+SESSION = profile("rush holder-killed work-too-long waiter-killed strangers-unlock leader-killed buyers-clock",
+                  "holder-stopped late-write cut-off forgotten taken-twice")
+# The same, and the holder asks its own client before it writes.
+SESSION_LOOKED_AT = {**SESSION, **profile("holder-stopped cut-off", "")}
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    name: str               # what --only and the tables call it
+    title: str              # for the page
+    program: str            # buyer_PROGRAM; with a command it is other_process
+    source: str             # the documentation, or the article, whose behaviour it has
+    servers: str = "none"   # which of the bench's servers it needs: none, redis, redis-5, zookeeper, etcd, ...
+    database: str = "postgresql"
+    locks_tables: bool = False  # of the stock: it has a database of its own, and one round at a time
+    command: str = ""       # of a lock in another language
+    files: tuple = ()       # what its complexity is counted of, in the family's folder
+    token: str = ""         # where its fencing token comes from; "": it has none
+    theory: dict = None     # experiment: SAFE or HARMFUL, without a fence
+    stop_point: bytes = b"" # of a request before which its holder is killed: between two commands
+    asks: bytes = b""       # of the request that takes the lock: its reply is lost
+    reentrant: bool = False # whether it promises that its owner may take it twice
+    timeout_ms: int = 1000  # of the lock, in rounds that do not choose their own
+    ours: bool = False
+    cannot: str = ""        # why it cannot be had here; it is a row all the same
+
+    def expects(self, experiment, fence):
+        """SAFE, HARMFUL, or None: theory does not say. A fence refuses late writes; it lets nobody in sooner."""
+        theory = (self.theory or {}).get(experiment)
+        return SAFE if fence and theory == HARMFUL and experiment in FENCED else theory
+
+
+# The harm of these is a late write, which a fence refuses.
+FENCED = ("holder-stopped", "late-write", "work-too-long", "cut-off")
