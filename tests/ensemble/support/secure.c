@@ -1,5 +1,6 @@
 #include "support/secure.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,21 @@ static bool wants(const char *what) {
     return wanted != NULL && strcmp(wanted, what) == 0;
 }
 
-static const char *name_file(char file[FILE_SIZE], const char *name) {
+static void name_file(char file[FILE_SIZE], const char *name) {
     snprintf(file, FILE_SIZE, "%s/%s", getenv("ZKLOCK_KEYS"), name);
-    return file;
+}
+
+static void name_all(void) {
+    name_file(files.ca, "ca.pem");
+    name_file(files.certificate, "client.pem");
+    name_file(files.key, "client.key");
+    name_file(files.password, "password");
+}
+
+/* Threads open clients side by side. */
+static void name_files(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, name_all);
 }
 
 /* The server at the same place of the other list. False: it is none of them, a proxy perhaps. */
@@ -59,13 +72,15 @@ static bool translate_all(const char *hosts, char *to, size_t size) {
 const char *secure_options(const char *hosts, char *room, size_t size,
                            zkl_client_options *options) {
     if (wants("sasl")) {
+        name_files();
         options->sasl_mechanism = "DIGEST-MD5";
         options->sasl_user = "zklock";
-        options->sasl_password_file = name_file(files.password, "password");
+        options->sasl_password_file = files.password;
     } else if (wants("tls") && hosts != NULL && translate_all(hosts, room, size)) {
-        options->tls_ca_file = name_file(files.ca, "ca.pem");
-        options->tls_certificate_file = name_file(files.certificate, "client.pem");
-        options->tls_key_file = name_file(files.key, "client.key");
+        name_files();
+        options->tls_ca_file = files.ca;
+        options->tls_certificate_file = files.certificate;
+        options->tls_key_file = files.key;
         return room;
     }
     return hosts;
@@ -80,8 +95,8 @@ zhandle_t *secure_raw(const char *hosts, int timeout_ms, const clientid_t *sessi
         return zookeeper_init(hosts, NULL, timeout_ms, session, NULL, 0);
     }
     sasl_client_init(NULL);
-    parameters.callbacks =
-        zoo_sasl_make_basic_callbacks("zklock", NULL, name_file(files.password, "password"));
+    name_files();
+    parameters.callbacks = zoo_sasl_make_basic_callbacks("zklock", NULL, files.password);
     return zookeeper_init_sasl(hosts, NULL, timeout_ms, session, NULL, 0, NULL, &parameters);
 }
 #else
