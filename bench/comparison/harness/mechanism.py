@@ -44,9 +44,8 @@ class Mechanism:
     files: tuple = ()       # what its complexity is counted of, in the family's folder
     token: str = ""         # where its fencing token comes from; "": it has none
     theory: dict = None     # experiment: SAFE or HARMFUL, without a fence
-    stop_point: bytes = b"" # of a request before which its holder is killed: between two commands
+    stop_point: bytes = b""  # of a request before which its holder is killed: between two commands
     asks: bytes = b""       # of the request that takes the lock: its reply is lost
-    reentrant: bool = False # whether it promises that its owner may take it twice
     timeout_ms: int = 1000  # of the lock, in rounds that do not choose their own
     ours: bool = False
     cannot: str = ""        # why it cannot be had here; it is a row all the same
