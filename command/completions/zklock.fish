@@ -36,7 +36,7 @@ function __zklock_complete
         else if test -n "$may_be_option"; and test x$word = x--
             set may_be_option
             set is_literal yes
-        else if test -n "$may_be_option"; and string match -q -- '-?*' $word
+        else if test -n "$may_be_option"; and string match -qr '^-.' -- $word
             set option $word
             set value (string replace -rf -- '^'(string escape --style=regex -- $word)' ' '' $known)[1]
             string match -q -- (string split -f 1 -m 1 = -- $word)' *' $of_all; and string match -q '*=*' -- $word; and set -a settings $word

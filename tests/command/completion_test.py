@@ -192,9 +192,16 @@ class CompletesInZsh(Completes, unittest.TestCase):
 
 class CompletesInFish(Completes, unittest.TestCase):
     left_out = CONTROL + TILDES
+    features = []
 
     def arguments(self):
-        return ["fish", "--no-config", "-i", "-C", f"source {COMPLETIONS}/zklock.fish"]
+        return ["fish", "--no-config", *self.features, "-i", "-C", f"source {COMPLETIONS}/zklock.fish"]
+
+
+class CompletesInFishAsOfVersion4(CompletesInFish):
+    """There a ? matches only itself."""
+
+    features = ["--features", "qmark-noglob"]
 
 
 if __name__ == "__main__":
