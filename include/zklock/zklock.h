@@ -1223,8 +1223,8 @@ ZKL_API int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
  * Blocks as a try does. Returns ZKL_OK (held for writing, now or before); ZKL_BUSY; ZKL_LOST;
  * ZKL_NOT_HELD; ZKL_INVALID_ARGUMENT (also if held with ZKL_EXCLUSIVE, or as a permit);
  * ZKL_NOT_OWNER; ZKL_HANDLE_IN_USE (another change is under way, or continues after ZKL_PENDING);
- * ZKL_DISCONNECTED; ZKL_SESSION_EXPIRED; ZKL_NODE_DELETED (somebody deleted the reader's node,
- * which will soon be reported as a loss, or the new one); and what else a try returns when it
+ * ZKL_DISCONNECTED; ZKL_SESSION_EXPIRED; ZKL_NODE_DELETED (somebody deleted the new node, or the
+ * reader's, which will soon be reported as a loss); and what else a try returns when it
  * cannot ask: ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_SERVER_REFUSED, ZKL_SEQUENCE_EXHAUSTED,
  * ZKL_LEASE_IMPOSSIBLE.
  */

@@ -49,14 +49,11 @@ static int end_change(zkl_lock_call *call) {
 
 /* ---- Downgrade ---------------------------------------------------------------------------- */
 
-/* A node that is not watched yet is looked at first: its deletion knows it by its name alone, and
- * the reader's node says nothing of it. The look may find at once that the lock is lost. */
 static int begin_downgrade(zkl_lock_call *call) {
-    static const zkl_event_kind events[] = { ZKL_EVENT_PROBE, ZKL_EVENT_DOWNGRADE };
-    const lock_member *member = &call->lock->members[0];
     ZKL_TRY(begin_change(call, ZKL_WRITE, ZKL_READ));
-    for (size_t i = 0; call->lock->change.call == call && i < 2 && member->runner != NULL; i++) {
-        zkl_request_runner_feed(member->runner, &(zkl_event){ .kind = events[i] });
+    if (call->lock->change.call == call) {
+        zkl_request_runner_feed(call->lock->members[0].runner,
+                                &(zkl_event){ .kind = ZKL_EVENT_DOWNGRADE });
     }
     return ZKL_OK;
 }
@@ -115,10 +112,16 @@ static int start_upgrade(zkl_lock *lock) {
                                   &lock->change.upgrade);
 }
 
+/* The list that decides shows names only. So the reader's node is looked at before, if it is not
+ * watched; the look may find at once that the lock is lost. */
 static int begin_upgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     ZKL_TRY(begin_change(call, ZKL_READ, ZKL_WRITE));
-    int status = lock->change.call == call ? start_upgrade(lock) : ZKL_OK;
+    if (lock->change.call != call) {
+        return ZKL_OK;
+    }
+    zkl_request_runner_feed(lock->members[0].runner, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
+    int status = lock->change.end == ZKL_OK ? start_upgrade(lock) : ZKL_OK;
     if (status != ZKL_OK) {
         zkl_lock_note_not_begun(lock, 0, status);
         lock->change.call = NULL;

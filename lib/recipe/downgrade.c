@@ -7,10 +7,30 @@ void zkl_request_end_downgrade(zkl_request *request, const zkl_step *step, int s
     }
 }
 
-void zkl_request_begin_downgrade(zkl_request *request, const zkl_step *step) {
+static void put_reader_in_place(zkl_request *request, const zkl_step *step) {
     request->session.settled = false;
     zkl_node_name_downgrade(request->lost.node, request->own.node);
     zkl_request_ask(request, step, ZKL_ACTION_DOWNGRADE, request->lost.node);
+}
+
+/* The transaction knows our node by its name alone, and the reader's node says nothing of it. So
+ * ours is watched before: then what has its name is ours, or the news of its end are on their way.
+ */
+void zkl_request_begin_downgrade(zkl_request *request, const zkl_step *step) {
+    if (request->own.watched) {
+        put_reader_in_place(request, step);
+    } else {
+        zkl_request_watch_own(request, step);
+    }
+}
+
+/* Who may never look goes on without. */
+void zkl_request_on_not_watched_for_downgrade(zkl_request *request, const zkl_step *step) {
+    if (step->event->outcome == ZKL_OUTCOME_REFUSED) {
+        put_reader_in_place(request, step);
+    } else {
+        zkl_request_note_failure(request, step);
+    }
 }
 
 /* Whether it was applied shows in the reader's node, once a committed write of this

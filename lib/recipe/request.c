@@ -181,7 +181,7 @@ static void on_own_node_replaced(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* A failure means only that nothing is known: the next probe tries again. */
+/* A failure means only that nothing is known: the next probe tries again, and a downgrade. */
 static void on_own_watched(zkl_request *request, const zkl_step *step) {
     const zkl_event *event = step->event;
     request->own.watched = event->outcome == ZKL_OUTCOME_OK;
@@ -192,6 +192,8 @@ static void on_own_watched(zkl_request *request, const zkl_step *step) {
     } else if (event->outcome == ZKL_OUTCOME_OK && is_another(request, event)) {
         zkl_request_unwatch(&request->own.watched, step, ZKL_ACTION_UNWATCH_OWN);
         on_own_node_replaced(request, step);
+    } else if (event->outcome != ZKL_OUTCOME_OK && request->downgrade.wanted) {
+        zkl_request_on_not_watched_for_downgrade(request, step);
     }
 }
 

@@ -104,7 +104,10 @@ void zkl_request_on_parent_removed(zkl_request *request, const zkl_step *step);
  * node tell whether it was applied.
  */
 
+/** Watches our node, if it is not watched; then sends the transaction. */
 void zkl_request_begin_downgrade(zkl_request *request, const zkl_step *step);
+/** OWN_WATCHED, with neither a watch nor the news that the node is gone. */
+void zkl_request_on_not_watched_for_downgrade(zkl_request *request, const zkl_step *step);
 /** What finds out whether one whose reply was lost was applied. */
 void zkl_request_resolve_downgrade(zkl_request *request, const zkl_step *step);
 /** Its verdict, if one is owed. */

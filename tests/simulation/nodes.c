@@ -308,14 +308,19 @@ void nodes_upgrades(const node_record *reader, const char *guid) {
     }
 }
 
-const node_record *nodes_downgraded(const node_record *writer) {
-    return nodes_downgraded_from(writer, writer);
+/* A copy that was put in its place behind the last look at it goes in its stead: nobody can tell.
+ */
+static const node_record *what_went(const node_record *writer, int64_t unseen_max_us) {
+    const node_record *latest = nodes_find_latest(writer->path);
+    int64_t stood_us = latest->gone_us - latest->made_us;
+    return latest->replaces && stood_us <= unseen_max_us ? latest : writer;
 }
 
 /* In one transaction, so it was made when the writer's was deleted. */
-const node_record *nodes_downgraded_from(const node_record *writer, const node_record *gone) {
+const node_record *nodes_downgraded(const node_record *writer, int64_t unseen_max_us) {
     const char *mark = strstr(writer->name, WRITE_MARK);
     size_t before = mark != NULL ? (size_t)(mark - writer->path) : 0;
+    const node_record *gone = what_went(writer, unseen_max_us);
     for (size_t i = 0; mark != NULL && i < nodes.count; i++) {
         const node_record *other = nodes.all[i];
         if (strncmp(other->path, writer->path, before) == 0 &&

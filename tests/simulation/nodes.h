@@ -62,10 +62,9 @@ const node_record *nodes_first(const char *parent);
 bool nodes_was_first(const node_record *node);
 /** The contender of this reader upgrades, with a request with this GUID. */
 void nodes_upgrades(const node_record *reader, const char *guid);
-/** The reader's node that has taken the place of a writer's that is gone, or NULL. */
-const node_record *nodes_downgraded(const node_record *writer);
-/** Likewise of that one, which a stranger had put in the writer's place. */
-const node_record *nodes_downgraded_from(const node_record *writer, const node_record *gone);
+/** The reader's node that has taken the place of a writer's that is gone, or of one that a stranger
+ * had put there so shortly before; or NULL. */
+const node_record *nodes_downgraded(const node_record *writer, int64_t unseen_max_us);
 /** Whether that one is before it, or was, and conflicts; of permits also where it need not wait,
  * and of one owner that upgrades, too. */
 bool nodes_is_behind(const node_record *node, const node_record *other);

@@ -6,7 +6,12 @@
 #include "handle/lock.h"
 #include "oracle_records.h"
 
-enum { ROUNDING_MS = 1, LOOK_MAX_MS = 100 /* behind the servers' state */ };
+enum {
+    ROUNDING_MS = 1,
+    /* Of a change at the servers, by who watches the node. */
+    UNSEEN_MAX_MS = 100,
+    UNSEEN_ON_A_SLOW_SERVER_MAX_MS = 5000
+};
 
 /* ---- Permits -------------------------------------------------------------------------------- */
 
@@ -66,13 +71,10 @@ void oracle_downgrades(unsigned contender) {
     oracle.downgrades++;
 }
 
-/* A node that was replaced after the look at it, and before the transaction came, is deleted in its
- * place: nobody can tell. */
-static const node_record *find_reader(const node_record *writer) {
-    const node_record *latest = nodes_find_latest(writer->path);
-    int64_t most_us = plan_is_by_hand(oracle.plan) ? LOOK_MAX_MS * US_PER_MS : INT64_MAX;
-    bool is_unseen = latest->replaces && latest->gone_us - latest->made_us <= most_us;
-    return nodes_downgraded_from(writer, is_unseen ? latest : writer);
+const node_record *oracle_reader_after(const node_record *writer) {
+    bool is_well = plan_is_by_hand(oracle.plan);
+    int64_t unseen_ms = is_well ? UNSEEN_MAX_MS : UNSEEN_ON_A_SLOW_SERVER_MAX_MS;
+    return nodes_downgraded(writer, unseen_ms * US_PER_MS);
 }
 
 /* The reader's node comes in the transaction in which the writer's goes. */
@@ -85,7 +87,7 @@ void oracle_follow_changes(unsigned contender) {
     if (!one->downgrades || one->downgraded || one->node == NULL || one->node->alive) {
         return;
     }
-    const node_record *reader = find_reader(one->node);
+    const node_record *reader = oracle_reader_after(one->node);
     if (reader != NULL) {
         one->node = reader;
         one->downgraded = true;

@@ -39,7 +39,7 @@ static bool is_justified(const node_record *holder) {
     if (holder == NULL) {
         return false;
     }
-    const node_record *reader = nodes_downgraded(holder);
+    const node_record *reader = oracle_reader_after(holder);
     return somebody_has_waited_behind(holder) ||
            somebody_has_waited_behind(nodes_find_latest(holder->path)) ||
            (reader != NULL && somebody_has_waited_behind(reader));

@@ -56,7 +56,7 @@ static void judge_loss(unsigned contender, const char *call) {
 }
 
 /* A downgrade that nobody had confirmed yet has since put a reader's node in the place of the copy
- * of a writer's: see find_reader. */
+ * of a writer's: see oracle_reader_after. */
 static bool has_got_a_node(unsigned contender) {
     return oracle.records[contender].downgraded && oracle_guard_lives(contender);
 }
@@ -106,7 +106,7 @@ void oracle_guarded_told(const char *text, int status) {
 
 /* It, or what has taken its place. (One of its name is as good for the servers.) */
 static bool lives(const node_record *guard) {
-    const node_record *reader = guard->alive ? guard : nodes_downgraded(guard);
+    const node_record *reader = guard->alive ? guard : oracle_reader_after(guard);
     return (reader != NULL && reader->alive) || nodes_find_latest(guard->path)->alive;
 }
 

@@ -152,6 +152,8 @@ void oracle_judge_permits(unsigned contender);
 void oracle_judge_turn(unsigned contender);
 /** After each step: what became of its node. */
 void oracle_follow_changes(unsigned contender);
+/** The reader's node that a downgrade has put in the place of a writer's that is gone, or NULL. */
+const node_record *oracle_reader_after(const node_record *writer);
 /** Of a set of kinds, a bit each; since it asked. */
 bool oracle_went_wrong_meanwhile(const record *one, unsigned kinds);
 

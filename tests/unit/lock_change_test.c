@@ -250,11 +250,11 @@ TEST(two_readers_that_upgrade_at_once_both_stay_readers) {
 }
 
 /* Others may have written since then: what was read does not count any more. */
-TEST(upgrade_of_a_reader_whose_node_is_gone_is_refused) {
+TEST(upgrade_of_a_reader_whose_node_is_gone_is_lost) {
     begin_held(ZKL_READ, NULL);
     relative_start_upgrade(&writer);
     EXPECT_INT(zkl_testing_delete_node(writer.grant.node), 1);
-    EXPECT_INT(relative_join(&writer), ZKL_NODE_DELETED);
+    EXPECT_INT(relative_join(&writer), ZKL_LOST);
     zkl_testing_sleep(RELATIVE_SESSION_MS);
     EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
     EXPECT_INT(relative_release(&writer), ZKL_LOST);

@@ -150,6 +150,7 @@ static const char *downgrade(void) {
                                      .fresh = true,
                                      .children = listed((zkl_children){ names, 1 }) });
     feed(&bench, ZKL_EVENT_DOWNGRADE);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCHED });
     feed(&bench, ZKL_EVENT_HOLD_LIMIT);
     static char text[BENCH_TEXT_SIZE];
     snprintf(text, sizeof(text), "%s", bench_text(&bench));

@@ -398,14 +398,15 @@ static void downgrade(record_bench *bench, zkl_event_kind end) {
                                     .fresh = true,
                                     .children = listed((zkl_children){ names, 1 }) });
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_DOWNGRADE });
+    bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCHED });
     bench_step(bench, &(zkl_event){ .kind = end });
 }
 
 TEST(downgrade_is_recorded_with_its_node_and_how_it_ended) {
     record_bench bench;
     downgrade(&bench, ZKL_EVENT_DOWNGRADED);
-    EXPECT(strstr(bench_text(&bench), " DOWNGRADE -> DOWNGRADE node=" BENCH_READER "\n") != NULL);
-    EXPECT(strstr(bench_text(&bench), " DOWNGRADED -> DOWNGRADE_ENDED") != NULL);
+    EXPECT(strstr(bench_text(&bench), " -> DOWNGRADE node=" BENCH_READER "\n") != NULL);
+    EXPECT(strstr(bench_text(&bench), " DOWNGRADED -> UNWATCH_OWN DOWNGRADE_ENDED") != NULL);
     bench_close(&bench);
     downgrade(&bench, ZKL_EVENT_HOLD_LIMIT);
     EXPECT(strstr(bench_text(&bench), "DOWNGRADE_ENDED status=ZKL_LOST ") != NULL);

@@ -239,10 +239,14 @@ TEST(waiter_whose_node_is_replaced_joins_again) {
     end();
 }
 
-TEST(reader_that_was_a_writer_is_known_by_what_is_seen_of_it) {
+static void hold_as(zkl_mode mode) {
     begin();
     EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_OK);
-    EXPECT_INT(zkl_lock_acquire(holder.lock, ZKL_WRITE, SOON_MS, &holder.grant), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(holder.lock, mode, SOON_MS, &holder.grant), ZKL_OK);
+}
+
+TEST(reader_that_was_a_writer_is_known_by_what_is_seen_of_it) {
+    hold_as(ZKL_WRITE);
     EXPECT_INT(zkl_lock_downgrade(holder.lock, SOON_MS), ZKL_OK);
     char node[ZKL_NODE_PATH_SIZE];
     snprintf(node, sizeof(node), "%s", last_of_queue());
@@ -258,9 +262,7 @@ TEST(reader_that_was_a_writer_is_known_by_what_is_seen_of_it) {
 /* It has not watched its node yet. A downgrade deletes a node by its name, and makes one that
  * nobody could tell from ours. */
 TEST(writer_whose_node_was_replaced_does_not_become_a_reader) {
-    begin();
-    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_OK);
-    EXPECT_INT(zkl_lock_acquire(holder.lock, ZKL_WRITE, SOON_MS, &holder.grant), ZKL_OK);
+    hold_as(ZKL_WRITE);
     replace(holder.grant.node);
     EXPECT_INT(zkl_lock_downgrade(holder.lock, SOON_MS), ZKL_LOST);
     zkl_testing_sleep(SOON_MS);
@@ -272,9 +274,7 @@ TEST(writer_whose_node_was_replaced_does_not_become_a_reader) {
 
 /* The look was lost with its connection. */
 TEST(writer_whose_node_was_replaced_while_disconnected_does_not_become_a_reader) {
-    begin();
-    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_OK);
-    EXPECT_INT(zkl_lock_acquire(holder.lock, ZKL_WRITE, SOON_MS, &holder.grant), ZKL_OK);
+    hold_as(ZKL_WRITE);
     zkl_testing_disconnect(holder.client, SOON_MS);
     replace(holder.grant.node);
     EXPECT_INT(zkl_lock_downgrade(holder.lock, 2 * SOON_MS), ZKL_LOST);
@@ -283,12 +283,54 @@ TEST(writer_whose_node_was_replaced_while_disconnected_does_not_become_a_reader)
     end();
 }
 
+static void turn_away(uint32_t rate) {
+    zkl_ensemble_set_rates(zkl_ensemble_current(), &(zkl_ensemble_rates){ .throttled = rate });
+}
+
+/* A look that is turned away says nothing: it is repeated. */
+TEST(writer_becomes_no_reader_before_its_node_was_seen) {
+    enum { ALL = 1000000 };
+    hold_as(ZKL_WRITE);
+    replace(holder.grant.node);
+    turn_away(ALL);
+    EXPECT_INT(zkl_lock_downgrade(holder.lock, SOON_MS), ZKL_PENDING);
+    turn_away(0);
+    zkl_testing_sleep(AFTER_A_PROBE_MS);
+    EXPECT_TEXT(holder.news, lost);
+    EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 1);
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_LOST);
+    end();
+}
+
+/* The list that decides shows its name. */
+TEST(reader_whose_node_was_replaced_does_not_become_a_writer) {
+    hold_as(ZKL_READ);
+    replace(holder.grant.node);
+    EXPECT_INT(zkl_lock_try_upgrade(holder.lock, &holder.grant), ZKL_LOST);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, lost);
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_LOST);
+    EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 1);
+    end();
+}
+
+TEST(upgrade_finds_the_loss_that_an_observer_of_the_client_has_seen) {
+    zkl_observer *observer = NULL;
+    hold_as(ZKL_READ);
+    EXPECT_INT(zkl_election_observe(holder.client, "stock", on_leader, NULL, &observer), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    replace(holder.grant.node);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_lock_try_upgrade(holder.lock, &holder.grant), ZKL_LOST);
+    zkl_observer_close(observer);
+    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_LOST);
+    end();
+}
+
 /* What others of the client have seen is known at once. */
 TEST(downgrade_finds_the_loss_that_an_observer_of_the_client_has_seen) {
     zkl_observer *observer = NULL;
-    begin();
-    EXPECT_INT(zkl_lock_release(holder.lock, SOON_MS), ZKL_OK);
-    EXPECT_INT(zkl_lock_acquire(holder.lock, ZKL_WRITE, SOON_MS, &holder.grant), ZKL_OK);
+    hold_as(ZKL_WRITE);
     EXPECT_INT(zkl_election_observe(holder.client, "stock", on_leader, NULL, &observer), ZKL_OK);
     zkl_testing_sleep(SOON_MS);
     replace(holder.grant.node);

@@ -163,7 +163,8 @@ CONVERSATION(writer_becomes_a_reader_in_its_own_place, writer) = {
 TEST(lost_reply_to_a_downgrade_is_looked_for) {
     static const char *const applied[] = {
         HELD_FOR_WRITING,
-        "downgrade          -> DOWNGRADE r3",
+        "downgrade          -> WATCH_OWN me3",
+        "own_watched OK     -> DOWNGRADE r3",
         "disconnected       -> ",
         "downgraded UNKNOWN -> ",
         "connected          -> SETTLE",
@@ -172,7 +173,8 @@ TEST(lost_reply_to_a_downgrade_is_looked_for) {
     };
     static const char *const not_applied[] = {
         HELD_FOR_WRITING,
-        "downgrade          -> DOWNGRADE r3",
+        "downgrade          -> WATCH_OWN me3",
+        "own_watched OK     -> DOWNGRADE r3",
         "disconnected       -> ",
         "downgraded UNKNOWN -> ",
         "connected          -> SETTLE",
@@ -184,9 +186,40 @@ TEST(lost_reply_to_a_downgrade_is_looked_for) {
     PLAY(writer, not_applied);
 }
 
+/* What was replaced by another node unseen would be taken for ours. */
+TEST(downgrade_waits_until_its_node_is_watched) {
+    static const char *const turned_away[] = {
+        HELD_FOR_WRITING,
+        "downgrade           -> WATCH_OWN me3",
+        "own_watched NOT_NOW -> BACK_OFF",
+        "backed_off          -> WATCH_OWN me3",
+        "disconnected        -> ",
+        "own_watched UNKNOWN -> ",
+        "connected           -> WATCH_OWN me3",
+        "own_watched UNKNOWN -> BACK_OFF",
+        "backed_off          -> WATCH_OWN me3",
+        "own_watched OK      -> DOWNGRADE r3",
+    };
+    static const char *const gone[] = {
+        HELD_FOR_WRITING,
+        "downgrade           -> WATCH_OWN me3",
+        "own_watched NO_NODE -> DOWNGRADE_ENDED LOST LOSE NODE_DELETED END",
+    };
+    static const char *const may_never_look[] = {
+        HELD_FOR_WRITING,
+        "downgrade           -> WATCH_OWN me3",
+        "own_watched REFUSED -> DOWNGRADE r3",
+        "downgraded OK       -> DOWNGRADE_ENDED OK WATCH_OWN r3",
+    };
+    PLAY(writer, turned_away);
+    PLAY(writer, gone);
+    PLAY(writer, may_never_look);
+}
+
 CONVERSATION(release_during_a_lost_downgrade_deletes_the_node_that_is_there, writer) = {
     HELD_FOR_WRITING,
-    "downgrade          -> DOWNGRADE r3",
+    "downgrade          -> WATCH_OWN me3",
+    "own_watched OK     -> DOWNGRADE r3",
     "disconnected       -> ",
     "downgraded UNKNOWN -> ",
     "released           -> DOWNGRADE_ENDED NOT_HELD",

@@ -390,9 +390,10 @@ CONVERSATION(upgrade_is_not_handed_over, protected_upgrade) = {
 
 CONVERSATION(writer_that_became_a_reader_is_not_handed_over, protected_writer) = {
     GRANTED("me3"),
-    "downgrade           -> DOWNGRADE R3",
+    "downgrade           -> WATCH_OWN me3",
+    "own_watched OK      -> DOWNGRADE R3",
     "released            -> DOWNGRADE_ENDED NOT_HELD",
-    "downgraded OK       -> DELETE R3",
+    "downgraded OK       -> UNWATCH_OWN DELETE R3",
 };
 
 /* Of two nodes it is not known by which of them others wait. */

@@ -41,6 +41,14 @@ CONVERSATION(node_that_was_changed_is_watched_again, exclusive) = {
     "own_watched OK  -> ", "probe           -> ",
 };
 
+CONVERSATION(look_whose_answer_was_lost_is_repeated_on_the_next_connection, exclusive) = {
+    GRANTED("me0"),
+    "probe               -> WATCH_OWN me0",
+    "disconnected        -> ",
+    "own_watched UNKNOWN -> ",
+    "connected           -> WATCH_OWN me0",
+};
+
 TEST(session_end_of_a_watched_holder_is_told_as_such) {
     static const char *const armed[] = {
         GRANTED("me0"),

@@ -106,7 +106,8 @@ TEST(kept_node_of_a_try_stays_when_its_downgrade_is_turned_away) {
         "listed nobody      -> CREATE LIST",
         "created me0        -> ",
         "listed me0         -> GRANT",
-        "downgrade          -> DOWNGRADE r0",
+        "downgrade          -> WATCH_OWN me0",
+        "own_watched OK     -> DOWNGRADE r0",
         "lease_ended        -> DOWNGRADE_ENDED LOST LOSE LEASE_ENDED",
         "downgraded NOT_NOW -> BACK_OFF",
         "backed_off         -> ",
@@ -118,7 +119,8 @@ TEST(kept_node_of_a_try_stays_when_its_downgrade_is_turned_away) {
 TEST(kept_node_stays_when_it_may_not_be_looked_for) {
     static const char *const refused[] = {
         GRANTED("me0"),
-        "downgrade          -> DOWNGRADE r0",
+        "downgrade          -> WATCH_OWN me0",
+        "own_watched OK     -> DOWNGRADE r0",
         "lease_ended        -> DOWNGRADE_ENDED LOST LOSE LEASE_ENDED",
         "downgraded UNKNOWN -> BACK_OFF",
         "backed_off         -> SETTLE",
