@@ -2,6 +2,7 @@
 an earlier one ended."""
 import concurrent.futures
 import hashlib
+import inspect
 import json
 import os
 import re
@@ -19,37 +20,93 @@ from .servers import CannotServe
 SIDE_BY_SIDE = 6
 
 
-def of_tree(top):
-    """What the rounds depend on: another tree's rounds are not this one's."""
-    listed = subprocess.run(["git", "-C", top, "ls-files", "-s", "lib", "include", "bench/comparison"],
-                            capture_output=True, text=True, check=True).stdout
-    changed = subprocess.run(["git", "-C", top, "diff", "HEAD", "--", "lib", "include", "bench/comparison"],
-                             capture_output=True, text=True, check=True).stdout
-    return hashlib.sha256((listed + changed).encode()).hexdigest()[:16]
+# What rounds are made by, whatever the mechanism and the experiment.
+BASE = re.compile(r"bench/comparison/([^/]+\.[ch]|harness/(bench|proxy|sale|servers)\.py)$")
+# What a table says of a mechanism that makes a difference to its rounds.
+SETTINGS = ("program", "command", "servers", "database", "timeout_ms", "asks", "stop_point")
+
+
+class Tree:
+    """What rounds are made of. Those of another tree are kept, and count for nothing in this one."""
+
+    def __init__(self, top, families):
+        def ask(*words):
+            return subprocess.run(["git", "-C", top, *words], capture_output=True, text=True, check=True).stdout
+        self.files = {line.partition("\t")[2]: line for line in ask("ls-files", "-s", "lib", "include", "bench/comparison").splitlines()}
+        for name in ask("diff", "HEAD", "--name-only", "--", *self.files).splitlines():
+            self.files[name] += ask("diff", "HEAD", "--", name)
+        self.mechanisms = {one.name: (one, os.path.basename(folder)) for _, folder, all_of in families for one in all_of}
+        self.sums = {}
+
+    def of(self, name, experiment):
+        """Of a mechanism in an experiment (None: in a slice of speed); None: there is no such thing any more."""
+        if name not in self.mechanisms or experiment is not None and experiment not in EXPERIMENTS:
+            return None
+        if (name, experiment) not in self.sums:
+            parts = "".join([*self.mechanism(name), inspect.getsource(speed) if experiment is None else code_of(experiment)])
+            self.sums[name, experiment] = hashlib.sha256(parts.encode()).hexdigest()[:16]
+        return self.sums[name, experiment]
+
+    def mechanism(self, name):
+        mechanism, folder = self.mechanisms[name]
+        own = f"bench/comparison/families/{folder}/"
+        yield repr([getattr(mechanism, setting) for setting in SETTINGS])
+        for path, line in sorted(self.files.items()):
+            of_family = path.startswith(own) and not path.endswith("/table.py")
+            if of_family or BASE.match(path) or mechanism.ours and path.startswith(("lib/", "include/")):
+                yield line
+
+
+def code_of(experiment):
+    """All of its module but the other experiments."""
+    function = EXPERIMENTS[experiment]
+    module = inspect.getsource(inspect.getmodule(function))
+    for other in EXPERIMENTS.values():
+        if other is not function:
+            module = module.replace(inspect.getsource(other), "")
+    return module
 
 
 class Kept:
     """A line of JSON for each round, of this tree or of others."""
 
-    def __init__(self, path, tree):
+    def __init__(self, path, tree):  # tree: a Tree
         self.path = path
         self.tree = tree
         self.lock = threading.Lock()
         self.rounds = []
+        self.cells = {}
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
-                self.rounds = [one for one in map(read_line, file) if one is not None and one["tree"] == tree]
+                for one in map(read_line, file):
+                    if one is not None and one["tree"] == self.tree_of(one):
+                        self.take(one)
+
+    def tree_of(self, one):
+        return self.tree.of(one["mechanism"], one.get("experiment"))
+
+    def take(self, one):
+        self.rounds.append(one)
+        if "experiment" in one and "failed" not in one:
+            self.cells.setdefault((one["mechanism"], one["experiment"], one["fence"]), []).append(one)
 
     def add(self, one):
+        one["tree"] = self.tree_of(one)
         with self.lock:
-            self.rounds.append(one)
+            self.take(one)
             with open(self.path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(one) + "\n")
 
-    def count(self, key):
-        """Those that could be run."""
-        return sum((one["mechanism"], one["experiment"], one["fence"]) == key and "failed" not in one for one in self.of("experiment"))
+    def cell(self, cell):
+        """Its rounds, but for those that could not be run."""
+        return self.cells.get((cell[0].name, *cell[1:]), [])
+
+    def count(self, cell):
+        return len(self.cell(cell))
+
+    def shows_harm(self, cell):
+        return any(one["outcome"]["harm"] for one in self.cell(cell) if "outcome" in one)
 
     def of(self, kind):
         """Those of experiments, or those of speed."""
@@ -80,14 +137,14 @@ def cells(families, only, experiments):
 def due(all_cells, wanted, kept):
     """The rounds that are still to run: the first of each cell, then the second of each, so that every part of a run
     says something of everything."""
-    have = {cell: kept.count((cell[0].name, cell[1], cell[2])) for cell in all_cells}
+    have = {cell: kept.count(cell) for cell in all_cells}
     most = max((wanted(cell) for cell in all_cells), default=0)
     return [cell for number in range(most) for cell in all_cells if have[cell] <= number < wanted(cell)]
 
 
 def run_one(bench, cell, kept):
     mechanism, experiment, fence = cell
-    found = {"tree": kept.tree, "mechanism": mechanism.name, "experiment": experiment, "fence": fence}
+    found = {"mechanism": mechanism.name, "experiment": experiment, "fence": fence}
     try:
         with bench.alone(mechanism):
             found["outcome"] = EXPERIMENTS[experiment](bench, mechanism, fence)
@@ -132,7 +189,7 @@ def run_slices(bench, mechanisms, works, slices, kept, say, until_s):
                     continue
                 if time.monotonic() > until_s:
                     return False
-                found = {"tree": kept.tree, "mechanism": mechanism.name, "speed": work, "slice": number}
+                found = {"mechanism": mechanism.name, "speed": work, "slice": number}
                 try:
                     found["figures"] = speed.slice_of(bench, mechanism, buyers, products)
                 except (NotSeen, CannotServe, OSError, subprocess.SubprocessError) as reason:
