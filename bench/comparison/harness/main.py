@@ -1,6 +1,7 @@
 """Runs the rounds that are asked for, and writes what they say."""
 import argparse
 import json
+import math
 import os
 import re
 import sys
@@ -17,8 +18,10 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.ab
 MANY, SOME = 50, 20
 # With --quick one of each; where theory says that there is harm, so many more until it shows.
 QUICK, QUICK_MOST = 1, 10
-# Of each work and mechanism; with --quick one.
-SLICES = 10
+# A run goes through all cells so often, each time with a tenth of the rounds, so that every part of it says something
+# of everything; each second time through the slices of speed.
+PARTS = 10
+PARTS_OF_A_SLICE = 2
 
 
 def arguments():
@@ -44,9 +47,11 @@ def wanted_by(asked):
     return wanted
 
 
-def run_rounds(bench, asked, all_cells, kept, until_s):
-    """Whether all were run before `until_s`."""
-    whole = rounds.run(bench, rounds.due(all_cells, wanted_by(asked), kept), kept, say, until_s)
+def run_rounds(bench, asked, all_cells, kept, part, until_s):
+    """Whether all of this part were run before `until_s`."""
+    wanted = wanted_by(asked)
+    todo = rounds.due(all_cells, lambda cell: math.ceil(wanted(cell) * part / PARTS), kept)
+    whole = rounds.run(bench, todo, kept, say, until_s)
     while asked.quick and whole:
         weak = [cell for cell in all_cells if cell[0].expects(*cell[1:]) == HARMFUL and not kept.shows_harm(cell)
                 and 0 < kept.count(cell) < QUICK_MOST]
@@ -56,6 +61,25 @@ def run_rounds(bench, asked, all_cells, kept, until_s):
     return whole
 
 
+def run_slices(bench, asked, families, kept, part, until_s):
+    """Likewise. A run of one experiment has none."""
+    slices = 1 if asked.quick else part // PARTS_OF_A_SLICE
+    mechanisms = [one for _, _, all_of in families for one in all_of
+                  if not one.cannot and (re.search(asked.only, one.name) or one.name == speed.BASE)]
+    works = speed.QUICK if asked.quick else speed.WORKS
+    return bool(asked.experiment) or rounds.run_slices(bench, mechanisms, works, slices, kept, say_slice, until_s)
+
+
+def run_all(bench, asked, families, all_cells, kept):
+    """Whether there was time for all."""
+    until_s = time.monotonic() + asked.minutes * 60
+    for part in [PARTS] if asked.quick else range(1, PARTS + 1):
+        if not (run_rounds(bench, asked, all_cells, kept, part, until_s)
+                and run_slices(bench, asked, families, kept, part, until_s)):
+            return False
+    return True
+
+
 def say(found, done, total, passed_s):
     outcome = found.get("outcome")
     if outcome is None:
@@ -63,7 +87,7 @@ def say(found, done, total, passed_s):
     else:
         words = "harm" if outcome["harm"] else "no harm"
     left_s = passed_s / done * (total - done)
-    print(f"{done}/{total}, {left_s / 60:.0f} min left: {found['mechanism']}, {found['experiment']}"
+    print(f"{done}/{total}, {left_s / 60:.0f} min left of this part: {found['mechanism']}, {found['experiment']}"
           f"{' (fence)' if found['fence'] else ''}: {words}", flush=True)
 
 
@@ -87,13 +111,7 @@ def main():
         os.chmod(place, 0o755)
         bench = Bench(place, asked.build)
         try:
-            until_s = time.monotonic() + asked.minutes * 60
-            whole = run_rounds(bench, asked, all_cells, kept, until_s)
-            if whole and not asked.experiment:
-                mechanisms = [one for _, _, all_of in families for one in all_of
-                              if not one.cannot and (re.search(asked.only, one.name) or one.name == speed.BASE)]
-                whole = rounds.run_slices(bench, mechanisms, speed.QUICK if asked.quick else speed.WORKS,
-                                          1 if asked.quick else SLICES, kept, say_slice, until_s)
+            whole = run_all(bench, asked, families, all_cells, kept)
         finally:
             bench.end()
     return conclude(asked, families, kept, whole)
