@@ -7,9 +7,12 @@
 
 static volatile sig_atomic_t ended;
 
+static void (*call_at_end)(void);
+
 static void end(int number) {
     (void)number;
     ended = 1;
+    call_at_end();
 }
 
 static int64_t read_clock_us(clockid_t clock) {
@@ -40,8 +43,9 @@ int clock_is_over(void) {
     return ended;
 }
 
-void clock_open(void) {
+void clock_open(void (*on_end)(void)) {
     struct sigaction action;
+    call_at_end = on_end;
     memset(&action, 0, sizeof action);
     action.sa_handler = end;
     sigaction(SIGTERM, &action, NULL);

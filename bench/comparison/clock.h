@@ -16,5 +16,5 @@ void clock_pause_ms(int64_t ms);
 /** True from the SIGTERM that asks the buyer to end: what waits gives up then. */
 int clock_is_over(void);
 
-/** Prepares both. */
-void clock_open(void);
+/** Prepares both. SIGTERM also calls `on_end`, in its handler. */
+void clock_open(void (*on_end)(void));

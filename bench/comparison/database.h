@@ -20,5 +20,9 @@ __attribute__((format(printf, 1, 2))) int64_t database_run(const char *format, .
 __attribute__((format(printf, 3, 4))) int64_t database_ask(int64_t *values, int count,
                                                            const char *format, ...);
 
+/** Ends what waits for the database, for ever: SIGTERM does not end a wait in there. May be called
+ * in the handler of a signal. */
+void database_cut(void);
+
 /** An expression: microseconds since 1970, by the clock of the database, at this very moment. */
 extern const char *const database_now_us;

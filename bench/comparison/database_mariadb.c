@@ -2,10 +2,12 @@
 #include "database.h"
 
 #include <mysql.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { STATEMENT_SIZE = 2048 };
 
@@ -15,6 +17,7 @@ const char *const database_now_us = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 A
 static char host[64];
 static unsigned port;
 static MYSQL *connection;
+static volatile sig_atomic_t descriptor = -1;
 
 /* HOST:PORT. */
 void database_open(const char *address) {
@@ -24,8 +27,13 @@ void database_open(const char *address) {
     }
 }
 
+void database_cut(void) {
+    (void)shutdown(descriptor, SHUT_RDWR);
+}
+
 static void disconnect(void) {
     if (connection != NULL) {
+        descriptor = -1;
         mysql_close(connection);
         connection = NULL;
     }
@@ -38,6 +46,7 @@ static bool is_connected(void) {
                                                      NULL, CLIENT_FOUND_ROWS) == NULL) {
             disconnect();
         }
+        descriptor = connection != NULL ? (int)mysql_get_socket(connection) : -1;
     }
     return connection != NULL;
 }

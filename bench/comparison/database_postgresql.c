@@ -2,10 +2,12 @@
 #include "database.h"
 
 #include <libpq-fe.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { STATEMENT_SIZE = 2048 };
 
@@ -13,18 +15,33 @@ const char *const database_now_us = "(extract(epoch from clock_timestamp()) * 10
 
 static const char *address;
 static PGconn *connection;
+static volatile sig_atomic_t descriptor = -1;
 
 void database_open(const char *given) {
     address = given;
 }
 
+void database_cut(void) {
+    (void)shutdown(descriptor, SHUT_RDWR);
+}
+
+/* PostgreSQL warns on the standard error of a COMMIT with nothing to commit, as a release has it
+ * behind a sale. */
+static void pass_over(void *context, const char *message) {
+    (void)context;
+    (void)message;
+}
+
 static bool is_connected(void) {
     if (connection != NULL && PQstatus(connection) != CONNECTION_OK) {
+        descriptor = -1;
         PQfinish(connection);
         connection = NULL;
     }
     if (connection == NULL) {
         connection = PQconnectdb(address);
+        (void)PQsetNoticeProcessor(connection, pass_over, NULL);
+        descriptor = PQsocket(connection);
     }
     return PQstatus(connection) == CONNECTION_OK;
 }

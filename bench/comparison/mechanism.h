@@ -20,6 +20,8 @@ typedef struct lock_settings {
     /** After so long without a sign of its holder a lock passes on, where the mechanism knows that.
      */
     int64_t timeout_ms;
+    /** How many units each order of this buyer is for. */
+    int64_t units;
 } lock_settings;
 
 typedef enum lock_answer {
@@ -43,11 +45,15 @@ typedef struct mechanism {
     void (*release)(const char *product);
     /** NULL but where the mechanism asks again, right before the write, whether it still holds. */
     bool (*still_held)(const char *product);
-    /** NULL but where the write itself is the mechanism: sells one unit in place of the shop. */
-    lock_answer (*sell)(const char *product, const char *order, int64_t units_seen);
-    /** True where the lock is a transaction of the shop's database: the sale is written within it.
-     */
+    /** NULL but where the write itself is the mechanism: takes so many units in place of the shop,
+     * in the transaction of the sale. Returns 1: taken; 0: refused; less: nobody knows. */
+    int64_t (*sell)(const char *product, int64_t units, int64_t units_seen);
+    /** True where the lock is a transaction of the shop's database: the sale is written within it,
+     * and its commit may end it. */
     bool holds_transaction;
+    /** True where the lock is the connection's to the shop's database: locks of several products
+     * have to be taken by the same process. */
+    bool is_of_connection;
 } mechanism;
 
 /** Each file of families/ defines it. */

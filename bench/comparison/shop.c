@@ -6,11 +6,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-shop_answer shop_claim(const char *product, int64_t token) {
-    int64_t rows = database_run("UPDATE stock SET fence = %" PRId64
-                                " WHERE product = '%s' AND fence <= %" PRId64,
-                                token, product, token);
+static shop_answer changed(int64_t rows) {
     return rows == 1 ? SHOP_DONE : rows == 0 ? SHOP_REFUSED : SHOP_UNKNOWN;
+}
+
+shop_answer shop_claim(const char *product, int64_t token) {
+    return changed(database_run("UPDATE stock SET fence = %" PRId64
+                                " WHERE product = '%s' AND fence <= %" PRId64,
+                                token, product, token));
 }
 
 shop_answer shop_read(const char *product, shop_sight *sight) {
@@ -28,41 +31,40 @@ shop_answer shop_has(const char *order, bool *has) {
     return rows >= 0 ? SHOP_DONE : SHOP_UNKNOWN;
 }
 
-shop_answer shop_note(const char *product, const char *order, const shop_sight *sight,
-                      int64_t token) {
-    int64_t rows =
-        database_run("INSERT INTO sale (id, product, units_seen, token, read_at, written_at)"
-                     " VALUES ('%s', '%s', %" PRId64 ", %" PRId64 ", %" PRId64 ", %s)",
-                     order, product, sight->units, token, sight->at_us, database_now_us);
-    return rows == 1 ? SHOP_DONE : SHOP_UNKNOWN;
-}
-
-static shop_answer write_down(const char *product, const char *order, const shop_sight *sight,
-                              int64_t token) {
+static shop_answer take_units(const shop_order *order, const shop_sight *sight, int64_t token) {
     char fence[64] = "";
+    if (the_mechanism.sell != NULL) {
+        return changed(the_mechanism.sell(order->product, order->units, sight->units));
+    }
     if (token != LOCK_NO_TOKEN) {
         (void)snprintf(fence, sizeof fence, " AND fence = %" PRId64, token);
     }
-    int64_t rows = database_run("UPDATE stock SET units = %" PRId64 " WHERE product = '%s'%s",
-                                sight->units - 1, product, fence);
-    if (rows != 1) {
-        return rows == 0 ? SHOP_REFUSED : SHOP_UNKNOWN;
-    }
-    return shop_note(product, order, sight, token);
+    return changed(database_run("UPDATE stock SET units = %" PRId64 " WHERE product = '%s'%s",
+                                sight->units - order->units, order->product, fence));
 }
 
-shop_answer shop_sell(const char *product, const char *order, const shop_sight *sight,
-                      int64_t token, bool in_transaction) {
-    if (!in_transaction && database_run("BEGIN") < 0) {
+static shop_answer note_order(const shop_order *order, const shop_sight *sight, int64_t token) {
+    int64_t rows =
+        database_run("INSERT INTO sale (id, product, units, units_seen, token, read_at, written_at)"
+                     " VALUES ('%s', '%s', %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %s)",
+                     order->id, order->product, order->units, sight->units, token, sight->at_us,
+                     database_now_us);
+    return rows == 1 ? SHOP_DONE : SHOP_UNKNOWN;
+}
+
+shop_answer shop_sell(const shop_order *order, const shop_sight *sight, int64_t token,
+                      bool commits) {
+    if (!the_mechanism.holds_transaction && database_run("BEGIN") < 0) {
         return SHOP_UNKNOWN;
     }
-    shop_answer answer = write_down(product, order, sight, token);
-    if (in_transaction) {
-        return answer;
+    shop_answer answer = take_units(order, sight, token);
+    if (answer == SHOP_DONE) {
+        answer = note_order(order, sight, token);
     }
+    /* A release commits what is open: nothing may be left of a sale that has failed. */
     if (answer != SHOP_DONE) {
         (void)database_run("ROLLBACK");
         return answer;
     }
-    return database_run("COMMIT") < 0 ? SHOP_UNKNOWN : SHOP_DONE;
+    return commits && database_run("COMMIT") < 0 ? SHOP_UNKNOWN : SHOP_DONE;
 }

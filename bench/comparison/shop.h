@@ -16,6 +16,13 @@ typedef enum shop_answer {
     SHOP_UNKNOWN
 } shop_answer;
 
+/** What is ordered. All texts live as long as the order. */
+typedef struct shop_order {
+    const char *id;
+    const char *product;
+    int64_t units;
+} shop_order;
+
 /** What a buyer has seen before its decision. */
 typedef struct shop_sight {
     int64_t units;
@@ -30,10 +37,8 @@ shop_answer shop_read(const char *product, shop_sight *sight);
 /** Whether this order stands already: for one that a lost reply has left open. */
 shop_answer shop_has(const char *order, bool *has);
 
-/** One order more, and one unit less than was seen; with a token only if the fence has that one. */
-shop_answer shop_sell(const char *product, const char *order, const shop_sight *sight,
-                      int64_t token, bool in_transaction);
-
-/** The order alone, for a mechanism that has taken the unit by itself. */
-shop_answer shop_note(const char *product, const char *order, const shop_sight *sight,
-                      int64_t token);
+/** One order more, and fewer units by as many, in one transaction: those that were seen are counted
+ * down, or the mechanism takes them by itself. With a token only if the fence has that one.
+ * `commits` is false for a buyer that leaves open the transaction which is its lock. */
+shop_answer shop_sell(const shop_order *order, const shop_sight *sight, int64_t token,
+                      bool commits);

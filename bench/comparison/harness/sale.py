@@ -11,8 +11,8 @@ from .servers import wait_until
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS stock (product VARCHAR(64) PRIMARY KEY, units BIGINT NOT NULL, fence BIGINT NOT NULL,
                                   version BIGINT NOT NULL DEFAULT 0);
-CREATE TABLE IF NOT EXISTS sale (id VARCHAR(96) PRIMARY KEY, product VARCHAR(64) NOT NULL, units_seen BIGINT NOT NULL,
-                                 token BIGINT NOT NULL, read_at BIGINT NOT NULL, written_at BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS sale (id VARCHAR(96) PRIMARY KEY, product VARCHAR(64) NOT NULL, units BIGINT NOT NULL,
+                                 units_seen BIGINT NOT NULL, token BIGINT NOT NULL, read_at BIGINT NOT NULL, written_at BIGINT NOT NULL);
 """
 ANSWER_S = 30
 
@@ -108,8 +108,8 @@ class Sale:
         database.run(f"INSERT INTO stock (product, units, fence) VALUES ('{product}', {units}, 0);")
 
     def rows(self):
-        """(order, units seen, token, read, written), as they were written."""
-        lines = self.database.run("SELECT id, units_seen, token, read_at, written_at FROM sale"
+        """(order, units seen, token, read, written, units), as they were written."""
+        lines = self.database.run("SELECT id, units_seen, token, read_at, written_at, units FROM sale"
                                   f" WHERE product = '{self.product}' ORDER BY written_at;")
         return [(name, *map(int, numbers)) for name, *numbers in (line.split("\t") for line in lines)]
 
@@ -121,8 +121,9 @@ class Sale:
         rows = self.rows()
         overlaps = sum(one[3] < other[4] and other[3] < one[4]
                        for number, one in enumerate(rows) for other in rows[:number])
-        return {"sold": len(rows), "oversold": max(0, len(rows) - self.units), "overlaps": overlaps,
-                "unaccounted": len(rows) - (self.units - self.units_left())}
+        sold = sum(one[5] for one in rows)
+        return {"orders": len(rows), "sold": sold, "oversold": max(0, sold - self.units), "overlaps": overlaps,
+                "unaccounted": sold - (self.units - self.units_left())}
 
     def first_after(self, at_us):
         """When the first sale after this was read, by the clock of the database, or None."""

@@ -30,4 +30,6 @@ static void release(const char *product) {
     (void)database_run("SELECT pg_advisory_unlock(hashtext('%s'))", product);
 }
 
-const mechanism the_mechanism = { .open = open_lock, .acquire = acquire, .release = release };
+const mechanism the_mechanism = {
+    .open = open_lock, .acquire = acquire, .release = release, .is_of_connection = true
+};

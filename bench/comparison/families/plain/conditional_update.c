@@ -1,9 +1,11 @@
 /*
- * No lock, and none needed: one statement takes a unit if there is one. Databases have done so
+ * No lock, and none needed: one statement takes units if there are enough. Databases have done so
  * since there is SQL; it is what every lock here has to be better than.
  */
 #include "../../database.h"
 #include "../../mechanism.h"
+
+#include <inttypes.h>
 
 static void open_lock(const lock_settings *settings) {
     (void)settings;
@@ -20,12 +22,11 @@ static void release(const char *product) {
     (void)product;
 }
 
-static lock_answer sell(const char *product, const char *order, int64_t units_seen) {
-    (void)order;
+static int64_t sell(const char *product, int64_t units, int64_t units_seen) {
     (void)units_seen;
-    int64_t rows = database_run(
-        "UPDATE stock SET units = units - 1 WHERE product = '%s' AND units >= 1", product);
-    return rows == 1 ? LOCK_GRANTED : rows == 0 ? LOCK_BUSY : LOCK_UNKNOWN;
+    return database_run("UPDATE stock SET units = units - %" PRId64
+                        " WHERE product = '%s' AND units >= %" PRId64,
+                        units, product, units);
 }
 
 const mechanism the_mechanism = {

@@ -24,4 +24,6 @@ static void release(const char *product) {
     (void)database_run("SELECT RELEASE_LOCK('%s')", product);
 }
 
-const mechanism the_mechanism = { .open = open_lock, .acquire = acquire, .release = release };
+const mechanism the_mechanism = {
+    .open = open_lock, .acquire = acquire, .release = release, .is_of_connection = true
+};

@@ -29,12 +29,10 @@ static void release(const char *product) {
     (void)product;
 }
 
-static lock_answer sell(const char *product, const char *order, int64_t units_seen) {
-    (void)order;
-    int64_t rows = database_run("UPDATE stock SET units = %" PRId64 ", version = version + 1"
-                                " WHERE product = '%s' AND version = %" PRId64,
-                                units_seen - 1, product, version_seen);
-    return rows == 1 ? LOCK_GRANTED : rows == 0 ? LOCK_BUSY : LOCK_UNKNOWN;
+static int64_t sell(const char *product, int64_t units, int64_t units_seen) {
+    return database_run("UPDATE stock SET units = %" PRId64 ", version = version + 1"
+                        " WHERE product = '%s' AND version = %" PRId64,
+                        units_seen - units, product, version_seen);
 }
 
 const mechanism the_mechanism = {

@@ -31,6 +31,8 @@ static void release(const char *product) {
     (void)database_run("COMMIT");
 }
 
-const mechanism the_mechanism = {
-    .open = open_lock, .acquire = acquire, .release = release, .holds_transaction = true
-};
+const mechanism the_mechanism = { .open = open_lock,
+                                  .acquire = acquire,
+                                  .release = release,
+                                  .holds_transaction = true,
+                                  .is_of_connection = true };

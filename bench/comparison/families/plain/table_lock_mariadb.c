@@ -42,6 +42,8 @@ static void release(const char *product) {
     end_transaction();
 }
 
-const mechanism the_mechanism = {
-    .open = open_lock, .acquire = acquire, .release = release, .holds_transaction = true
-};
+const mechanism the_mechanism = { .open = open_lock,
+                                  .acquire = acquire,
+                                  .release = release,
+                                  .holds_transaction = true,
+                                  .is_of_connection = true };

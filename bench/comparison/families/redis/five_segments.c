@@ -30,11 +30,13 @@ static unsigned chance;
 static char value[REDIS_RANDOM_SIZE];
 static int64_t segment;
 static int64_t units; /* seen in it */
+static int64_t units_of_order;
 
 static void open_lock(const lock_settings *settings) {
     server = redis_open(settings->servers, 2000);
     timeout_ms = settings->timeout_ms;
     chance = (unsigned)clock_us();
+    units_of_order = settings->units;
 }
 
 /* Whoever is first splits the stock. All rows come at once, and nobody sells before. */
@@ -75,7 +77,8 @@ static void release(const char *product) {
                        (long long)segment, value);
 }
 
-/* If all five are empty, that of the last is kept: the shop then says that it is sold out. */
+/* If none of the five has enough, the lock of the last is kept: the shop, which sees the sum, says
+ * that it is sold out, or the write is refused. */
 static lock_answer find_segment(const char *product, int64_t until_ms) {
     segment = rand_r(&chance) % SEGMENTS;
     for (int asked = 1;; asked++) {
@@ -87,7 +90,7 @@ static lock_answer find_segment(const char *product, int64_t until_ms) {
             release(product);
             return LOCK_UNKNOWN;
         }
-        if (units > 0 || asked == SEGMENTS) {
+        if (units >= units_of_order || asked == SEGMENTS) {
             return LOCK_GRANTED;
         }
         release(product);
@@ -102,26 +105,16 @@ static lock_answer acquire(const char *product, int64_t wait_ms, int64_t *token)
     return split(product) ? find_segment(product, until_ms) : LOCK_UNKNOWN;
 }
 
-static bool write_both(const char *product) {
-    return database_run("UPDATE stock SET units = %lld WHERE product = '%s/%lld'",
-                        (long long)units - 1, product, (long long)segment) == 1 &&
-           database_run("UPDATE stock SET units = units - 1 WHERE product = '%s'", product) == 1;
-}
-
-static lock_answer sell(const char *product, const char *order, int64_t units_seen) {
-    (void)order;
+static int64_t sell(const char *product, int64_t ordered, int64_t units_seen) {
     (void)units_seen; /* of the sum; what counts is the segment's */
-    if (units <= 0) {
-        return LOCK_BUSY;
+    if (units < ordered) {
+        return 0;
     }
-    if (database_run("BEGIN") < 0) {
-        return LOCK_UNKNOWN;
-    }
-    if (!write_both(product)) {
-        (void)database_run("ROLLBACK");
-        return LOCK_UNKNOWN;
-    }
-    return database_run("COMMIT") < 0 ? LOCK_UNKNOWN : LOCK_GRANTED;
+    int64_t rows = database_run("UPDATE stock SET units = %lld WHERE product = '%s/%lld'",
+                                (long long)(units - ordered), product, (long long)segment);
+    return rows != 1 ? rows
+                     : database_run("UPDATE stock SET units = units - %lld WHERE product = '%s'",
+                                    (long long)ordered, product);
 }
 
 const mechanism the_mechanism = {
