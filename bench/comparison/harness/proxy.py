@@ -3,6 +3,7 @@
 A partition, a lost reply and a late request are dealt out here, from outside. The buyer has the proxy's address, and
 knows nothing of it.
 """
+import re
 import socket
 import threading
 
@@ -47,7 +48,7 @@ class Proxy:
             close(*pair)
 
     def hold(self, pattern):
-        """The next request that has this in it does not go on before let_go."""
+        """The next request that has this in it (a regular expression) does not go on before let_go."""
         with self.lock:
             self.pattern, self.held = pattern, False
 
@@ -61,7 +62,7 @@ class Proxy:
             self.lock.notify_all()
 
     def lose_reply(self, pattern):
-        """The next request that has this in it reaches the server; its reply never comes, and the connection ends."""
+        """The next request that has this in it (a regular expression) reaches the server; its reply never comes, and the connection ends."""
         with self.lock:
             self.losing, self.lost = pattern, 0
 
@@ -103,18 +104,16 @@ class Proxy:
                 sink.sendall(data)
             except OSError:
                 break
-            if state["loses"] and not is_request:
-                break
         if not self.is_cut:
             close(source, sink)
 
     def request_passes(self, data, state):
         with self.lock:
-            if self.pattern is not None and self.pattern in data:
+            if self.pattern is not None and re.search(self.pattern, data, re.DOTALL):
                 self.held = True
                 self.lock.notify_all()
                 self.lock.wait_for(lambda: not self.held, HELD_S)
-            if self.losing is not None and self.losing in data:
+            if self.losing is not None and re.search(self.losing, data, re.DOTALL):
                 self.losing, state["loses"] = None, True
             return not self.is_cut
 
