@@ -376,13 +376,16 @@ def buyers_clock(bench, mechanism, fence=False):
         return two_about_a_unit(all_of, lambda: clock.step(STEP_S), clock)
 
 
+# At the end, as it is made of what is above.
+from . import orders  # noqa: E402
+
 EXPERIMENTS = {
     "rush": rush, "holder-killed": holder_killed, "holder-stopped": holder_stopped, "late-write": late_write,
     "work-too-long": work_too_long, "cut-off": cut_off, "reply-lost": reply_lost, "strangers-unlock": strangers_unlock,
     "dies-between": dies_between, "waiter-killed": waiter_killed, "forgotten": forgotten, "taken-twice": taken_twice,
     "server-restarted": server_restarted, "primary-lost": primary_lost, "leader-killed": leader_killed,
     "majority-forgets": majority_forgets, "two-servers-down": two_servers_down, "servers-clock": servers_clock,
-    "buyers-clock": buyers_clock,
+    "buyers-clock": buyers_clock, **orders.ORDERS,
 }
 
 
@@ -393,5 +396,6 @@ def applies(experiment, mechanism):
              "dies-between": mechanism.stop_point, "server-restarted": mechanism.servers == "redis",
              "primary-lost": mechanism.servers == "redis-promoted",
              "leader-killed": mechanism.servers in ("etcd", "zookeeper"), "majority-forgets": several,
-             "two-servers-down": several, "servers-clock": several or mechanism.servers == "redis"}
+             "two-servers-down": several, "servers-clock": several or mechanism.servers == "redis",
+             **orders.wants(mechanism)}
     return bool(wants.get(experiment, True))

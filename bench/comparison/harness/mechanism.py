@@ -10,23 +10,31 @@ def profile(safe, harmful):
     return {**dict.fromkeys(safe.split(), SAFE), **dict.fromkeys(harmful.split(), HARMFUL)}
 
 
+# A shop that looks for its order's number sells it once, and one that does not sells it twice, whatever locks it. A lock
+# that has been given back is free, whether or not its holder hears so.
+ANY = profile("commit-reply-lost release-reply-lost", "commit-reply-lost-new-order")
 # Nobody is excluded, and nobody waits.
-NOBODY = profile("holder-killed waiter-killed forgotten taken-twice",
-                 "rush holder-stopped late-write work-too-long")
+NOBODY = {**ANY, **profile("holder-killed waiter-killed forgotten taken-twice opposite-orders",
+                           "rush holder-stopped late-write work-too-long orders-of-two one-ticket")}
 # The database is the lock: what it grants lasts as long as the transaction, or the connection.
-DATABASE = profile("rush holder-killed holder-stopped late-write work-too-long waiter-killed taken-twice", "forgotten")
+DATABASE = {**ANY, **profile("rush holder-killed holder-stopped late-write work-too-long waiter-killed taken-twice"
+                             " opposite-orders orders-of-two one-ticket", "forgotten")}
 # A lock that passes on only if its holder gives it back.
-STAYS = profile("rush holder-stopped late-write work-too-long cut-off strangers-unlock waiter-killed servers-clock buyers-clock",
-                "holder-killed forgotten taken-twice reply-lost server-restarted")
+STAYS = {**ANY, **profile("rush holder-stopped late-write work-too-long cut-off strangers-unlock waiter-killed servers-clock"
+                          " buyers-clock orders-of-two one-ticket",
+                          "holder-killed forgotten taken-twice reply-lost server-restarted opposite-orders")}
 # A lock that passes on after its time-out, with nobody to say so to a late holder.
-EXPIRES = profile("rush holder-killed waiter-killed forgotten reply-lost two-servers-down buyers-clock strangers-unlock",
-                  "holder-stopped late-write work-too-long cut-off taken-twice server-restarted majority-forgets primary-lost"
-                  " servers-clock")
+PASSES_ON = {**ANY, **profile("rush holder-killed waiter-killed forgotten reply-lost two-servers-down buyers-clock"
+                              " strangers-unlock opposite-orders orders-of-two one-ticket",
+                              "holder-stopped late-write work-too-long cut-off taken-twice server-restarted"
+                              " majority-forgets primary-lost servers-clock")}
+EXPIRES = {**PASSES_ON, **profile("timeout-100-p99", "timeout-half-p99")}
 # The same, but its holder renews it for as long as it runs.
-RENEWED = {**EXPIRES, **profile("work-too-long", "forgotten")}
+RENEWED = {**PASSES_ON, **profile("work-too-long", "forgotten opposite-orders")}
 # A lock that its servers keep for as long as they hear of its holder's session; a quorum does not forget it.
-SESSION = profile("rush holder-killed work-too-long waiter-killed strangers-unlock leader-killed buyers-clock",
-                  "holder-stopped late-write cut-off forgotten taken-twice")
+SESSION = {**ANY, **profile("rush holder-killed work-too-long waiter-killed strangers-unlock leader-killed buyers-clock"
+                            " orders-of-two one-ticket",
+                            "holder-stopped late-write cut-off forgotten taken-twice opposite-orders")}
 # The same, and the holder asks its own client before it writes.
 SESSION_LOOKED_AT = {**SESSION, **profile("holder-stopped cut-off", "")}
 
@@ -46,6 +54,7 @@ class Mechanism:
     theory: dict = None     # experiment: SAFE or HARMFUL, without a fence
     stop_point: bytes = b""  # of a request before which its holder is killed: between two commands
     asks: bytes = b""       # of the request that takes the lock: its reply is lost
+    gives_back: bytes = b""  # of the request that gives it back
     timeout_ms: int = 1000  # of the lock, in rounds that do not choose their own
     ours: bool = False
     cannot: str = ""        # why it cannot be had here; it is a row all the same
@@ -57,4 +66,4 @@ class Mechanism:
 
 
 # The harm of these is a late write, which a fence refuses.
-FENCED = ("holder-stopped", "late-write", "work-too-long", "cut-off")
+FENCED = ("holder-stopped", "late-write", "work-too-long", "cut-off", "timeout-half-p99")

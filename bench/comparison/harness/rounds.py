@@ -12,6 +12,7 @@ import time
 
 from . import speed
 from .experiments import EXPERIMENTS, applies
+from .orders import UNFENCED
 from .sale import NotSeen
 from .servers import CannotServe
 
@@ -131,7 +132,8 @@ def cells(families, only, experiments):
                 continue
             for experiment in EXPERIMENTS:
                 if re.search(experiments, experiment) and applies(experiment, mechanism):
-                    yield from ((mechanism, experiment, fence) for fence in ((False, True) if mechanism.token else (False,)))
+                    fences = (False, True) if mechanism.token and experiment not in UNFENCED else (False,)
+                    yield from ((mechanism, experiment, fence) for fence in fences)
 
 
 def due(all_cells, wanted, kept):

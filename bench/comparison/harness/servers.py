@@ -340,7 +340,7 @@ class PostgreSQL(Database):
     def command(self):
         durable = ["-F"] if self.in_memory else []
         return [*other_user(self.USER), f"{self.binaries}/postgres", "-D", self.data, "-p", str(self.port), "-h", "127.0.0.1",
-                "-k", "", "-N", "300", *durable]
+                "-k", "", "-N", "500", *durable]
 
     def run(self, statements):
         return subprocess.run(["psql", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", self.url], input=statements,
@@ -383,7 +383,7 @@ class MariaDB(Database):
     def command(self):
         durable = ["--innodb-flush-log-at-trx-commit=0"] if self.in_memory else []
         return ["mariadbd", "--no-defaults", f"--datadir={self.data}", f"--user={self.USER}", f"--socket={self.socket}",
-                f"--port={self.port}", "--bind-address=127.0.0.1", "--max-connections=300",
+                f"--port={self.port}", "--bind-address=127.0.0.1", "--max-connections=500",
                 "--innodb-buffer-pool-size=64M", *durable]
 
     def run(self, statements):

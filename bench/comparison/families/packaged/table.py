@@ -15,6 +15,9 @@ def made(name, script):
     return "" if os.path.exists(f"{MADE}/{name}") else f"families/packaged/{script} has not made it: no package, or no registry"
 
 
+# Its leases are so long that a round has too few orders to be sure of one which takes longer.
+LEASES = {name: harm for name, harm in EXPIRES.items() if name != "timeout-half-p99"}
+
 MECHANISMS = [
     *zookeeper_clients.MECHANISMS,
     Mechanism("python-redis", "python3-redis, Lock", "other_process", "redis-py 4.3, Lock", "redis",
@@ -23,7 +26,7 @@ MECHANISMS = [
               command=f"env NODE_PATH={MADE}/node_modules node {HERE}/redlock.js", files=("redlock.js",), theory=EXPIRES,
               cannot=made("node_modules/redlock", "install-node")),
     Mechanism("python-etcd3", "python3-etcd3, Lock", "other_process", "python-etcd3 0.12, Lock", "etcd",
-              command=f"/usr/bin/python3 {HERE}/etcd3_lock.py", files=("etcd3_lock.py",), theory=EXPIRES, timeout_ms=ETCD_LEASE_MS),
+              command=f"/usr/bin/python3 {HERE}/etcd3_lock.py", files=("etcd3_lock.py",), theory=LEASES, timeout_ms=ETCD_LEASE_MS),
     Mechanism("go-etcd-concurrency", "etcd's Go package, concurrency.Mutex", "other_process", "etcd 3.4, clientv3/concurrency", "etcd",
               command=f"{MADE}/etcd_concurrency", files=("etcd_concurrency.go",), token="the revision in the grant's header",
               theory=SESSION, timeout_ms=ETCD_LEASE_MS, cannot=made("etcd_concurrency", "install-go")),

@@ -1,24 +1,25 @@
-from ...harness.mechanism import DATABASE, EXPIRES, NOBODY, SAFE, STAYS, Mechanism
+from ...harness.mechanism import DATABASE, EXPIRES, NOBODY, SAFE, STAYS, Mechanism, profile
 
 FAMILY = "no lock, and the database itself"
 # What lets others in beside whoever is at work, and refuses the second write.
 NO_WAIT = {**DATABASE, "forgotten": SAFE}
 # A service of one process ends as a whole: what a mutex does then cannot be shown with several.
-ONE_PROCESS = {"rush": SAFE, "holder-stopped": SAFE, "work-too-long": SAFE}
+ONE_PROCESS = profile("rush holder-stopped work-too-long orders-of-two one-ticket commit-reply-lost",
+                      "opposite-orders commit-reply-lost-new-order")
 ROW = "juejin.cn/post/7340898858556915712"
 LEASE = "Spring Integration 5, DefaultLockRepository"
 SHARED = "spring-integration, commit 40404f4cf20f"
 
 
 def both(name, title, program, source, source_mariadb, theory, file, file_mariadb=None, parts=(), program_mariadb=None,
-         locks_tables=False):
+         locks_tables=False, gives_back=b""):
     """PostgreSQL's, and MariaDB's."""
     return [
         Mechanism(name, f"{title} (PostgreSQL)", program, source, files=(file, *parts), theory=theory,
-                  locks_tables=locks_tables),
+                  locks_tables=locks_tables, gives_back=gives_back),
         Mechanism(f"{name}-mariadb", f"{title} (MariaDB)", program_mariadb or f"{program}_mariadb", source_mariadb,
                   database="mariadb", files=(file_mariadb or file, *parts), theory=theory,
-                  locks_tables=locks_tables),
+                  locks_tables=locks_tables, gives_back=gives_back),
     ]
 
 
@@ -29,9 +30,10 @@ MECHANISMS = [
               files=("mutex_one_process.c",), theory=ONE_PROCESS),
     Mechanism("conditional-update", "UPDATE … WHERE units >= 1", "conditional_update", "SQL",
               files=("conditional_update.c",), theory=NO_WAIT),
-    *both("lock-row", "a row, deleted to unlock", "lock_row", ROW, ROW, STAYS, "lock_row.c", parts=("lock_table.c",)),
+    *both("lock-row", "a row, deleted to unlock", "lock_row", ROW, ROW, STAYS, "lock_row.c", parts=("lock_table.c",),
+          gives_back=b"DELETE FROM lock_row"),
     *both("lease-row", "a row with expire_at", "lease_row", LEASE, LEASE, {**EXPIRES, "taken-twice": SAFE}, "lease_row.c", "lease_row_mariadb.c",
-          parts=("lock_table.c",)),
+          parts=("lock_table.c",), gives_back=b"DELETE FROM lock_lease"),
     *both("lease-row-shared-owner", "a row with expire_at, one owner name for all", "lease_row_shared_owner", SHARED, SHARED,
           NOBODY, "lease_row.c", "lease_row_mariadb.c", parts=("lock_table.c",)),
     *both("row-for-update", "SELECT … FOR UPDATE", "row_for_update", "PostgreSQL 15, Explicit Locking", "MariaDB, FOR UPDATE",
@@ -41,5 +43,5 @@ MECHANISMS = [
     *both("optimistic-version", "a version, and retries", "optimistic_version",
           "Fowler, Optimistic Offline Lock", "Fowler, Optimistic Offline Lock", NO_WAIT, "optimistic_version.c"),
     *both("advisory-lock", "advisory lock", "advisory_lock", "PostgreSQL 15, Advisory Locks", "MariaDB, GET_LOCK", DATABASE,
-          "advisory_lock.c", "get_lock.c", program_mariadb="get_lock"),
+          "advisory_lock.c", "get_lock.c", program_mariadb="get_lock", gives_back=b"pg_advisory_unlock|RELEASE_LOCK"),
 ]

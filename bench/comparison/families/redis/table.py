@@ -1,12 +1,11 @@
 from ...harness.mechanism import EXPIRES, HARMFUL, RENEWED, SAFE, STAYS, Mechanism
 
 FAMILY = "Redis"
-# The holder looks after its work: what happens between the look and the write remains.
-LOOKED_AT = {**EXPIRES, "holder-stopped": SAFE, "work-too-long": SAFE}
 # Whoever unlocks deletes what is there.
 NOT_OURS = {**EXPIRES, "strangers-unlock": HARMFUL}
 # Commands, as they are on the wire.
 SET, SETNX, SCRIPT = b"\r\nSET\r\n", b"\r\nSETNX\r\n", b"\r\nEVAL\r\n"
+GIVES_BACK = rb"\r\nDEL\r\n|'del'"
 REDLOCK = "redis.io, Distributed Locks with Redis"
 
 
@@ -18,12 +17,18 @@ def without(experiment, theory):
 def one_server(name, title, source, theory, more_files=(), token="", asks=SET, stop_point=b""):
     program = name.replace("-", "_")
     return Mechanism(f"redis-{name}", title, f"redis_{program}", source, "redis", files=(f"{program}.c", *more_files),
-                     theory=theory, token=token, asks=asks, stop_point=stop_point)
+                     theory=theory, token=token, asks=asks, gives_back=GIVES_BACK, stop_point=stop_point)
 
 
 def redlock(name, title, program, servers, more_files=()):
-    return Mechanism(name, title, f"redis_{program}", REDLOCK, servers, files=(f"{program}.c", *more_files), theory=EXPIRES)
+    return Mechanism(name, title, f"redis_{program}", REDLOCK, servers, files=(f"{program}.c", *more_files), theory=EXPIRES,
+                     gives_back=GIVES_BACK)
 
+
+# The holder looks after its work: what happens between the look and the write remains.
+LOOKED_AT = {**without("timeout-half-p99", EXPIRES), "holder-stopped": SAFE, "work-too-long": SAFE}
+# Several are at work at once by intent.
+SEGMENTS = {name: harm for name, harm in without("strangers-unlock", EXPIRES).items() if not name.startswith("timeout")}
 
 MECHANISMS = [
     one_server("setnx", "SETNX, then DEL", "redis.io, SETNX", STAYS, asks=SETNX),
@@ -43,12 +48,12 @@ MECHANISMS = [
                {**without("reply-lost", EXPIRES), "waiter-killed": HARMFUL}),
     one_server("fair-list-expiring", "a fair queue whose waiters expire", "Redisson, Fair Lock", EXPIRES, asks=SCRIPT),
     one_server("write-lock", "a read/write lock, its writers", "Redisson, ReadWriteLock", without("taken-twice", EXPIRES), asks=SCRIPT),
-    one_server("five-segments", "five segments", "articles on flash sales", without("strangers-unlock", EXPIRES)),
+    one_server("five-segments", "five segments", "articles on flash sales", SEGMENTS),
     one_server("woken", "a random value, woken by pub/sub", "Redisson, Lock", EXPIRES),
     one_server("counter", "a random value, with a counter", "Kleppmann, How to do distributed locking", EXPIRES,
                asks=SCRIPT, token="INCR in the same script; goes back after a restart without the append-only file"),
     Mechanism("redis-promoted", "a random value, a replica that is promoted", "redis_random_value", "redis.io, Replication",
-              "redis-promoted", files=("random_value.c",), theory=EXPIRES),
+              "redis-promoted", files=("random_value.c",), theory=EXPIRES, gives_back=GIVES_BACK),
     redlock("redlock-in-turn", "Redlock on five, in turn", "redlock_in_turn", "redis-5"),
     redlock("redlock-parallel", "Redlock on five, in parallel", "redlock_parallel", "redis-5", ("crowd.c",)),
     redlock("redlock-six-in-turn", "Redlock on six, in turn", "redlock_in_turn", "redis-6"),

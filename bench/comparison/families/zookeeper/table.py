@@ -5,6 +5,10 @@ FAMILY = "ZooKeeper"
 PERSISTENT = {**STAYS, "leader-killed": SAFE}
 # A request whose reply was lost has made a node, which is found.
 FOUND = {**SESSION_LOOKED_AT, "reply-lost": SAFE}
+# Beside those whose lock is over after a time: the work may take as long as it will.
+TIMED = dict.fromkeys(("timeout-half-p99", "timeout-p99", "timeout-2-p99", "timeout-3-p99", "timeout-100-p99"), SAFE)
+# A delete, also one in a transaction: its number, and a path that is shorter than 256 bytes.
+GIVES_BACK = rb"\x00\x00\x00\x02(\x00\xff\xff\xff\xff)?\x00\x00\x00./"
 LEASE_MS = 2500  # five ticks of the servers
 # The end of the wait, a session timeout, counts as granted. Whether that happens in a rush depends on its speed.
 BREAKS_IN = {"holder-killed": SAFE, "holder-stopped": HARMFUL, "work-too-long": HARMFUL}
@@ -12,27 +16,27 @@ CZXID = "the czxid of its node, which the article does not use"
 
 MECHANISMS = [
     Mechanism("zookeeper-herd", "a queue, everybody watches the parent", "zookeeper_herd",
-              "ZooKeeper Recipes, Locks: what step 2 warns of", "zookeeper", files=("herd.c",), token=CZXID, theory=SESSION),
+              "ZooKeeper Recipes, Locks: what step 2 warns of", "zookeeper", files=("herd.c",), gives_back=GIVES_BACK, token=CZXID, theory=SESSION),
     Mechanism("zookeeper-one-node", "one ephemeral node, no sequence", "zookeeper_one_node",
-              "ZooKeeper (USENIX ATC 2010), Simple Locks", "zookeeper", files=("one_node.c",), token=CZXID, theory=SESSION),
+              "ZooKeeper (USENIX ATC 2010), Simple Locks", "zookeeper", files=("one_node.c",), gives_back=GIVES_BACK, token=CZXID, theory=SESSION),
     Mechanism("zookeeper-persistent", "one persistent node", "zookeeper_persistent_node",
-              "kazoo 2.8, Lock.acquire(ephemeral=False)", "zookeeper", files=("persistent_node.c",), token=CZXID, theory=PERSISTENT),
+              "kazoo 2.8, Lock.acquire(ephemeral=False)", "zookeeper", files=("persistent_node.c",), gives_back=GIVES_BACK, token=CZXID, theory=PERSISTENT),
     Mechanism("zookeeper-deaf-latch", "a copied class: a deletion wakes nobody", "zookeeper_deaf_latch",
               "blogs: DistributedLock implements Lock, Watcher, with connectedSignal", "zookeeper", files=("deaf_latch.c",),
               token=CZXID, theory={"rush": HARMFUL, **BREAKS_IN}),
     Mechanism("zookeeper-any-event", "its cousin: any event opens the latch", "zookeeper_any_event",
               "blogs: DistributedLock implements Lock, Watcher, without connectedSignal", "zookeeper", files=("any_event.c",),
               token=CZXID, theory=BREAKS_IN),
-    Mechanism("zklock", "zklock, exclusive", "zklock", "this tree", "zookeeper", files=("zklock.c",), ours=True,
-              token="the czxid of its place in the queue", theory=FOUND, asks=b"-lock-"),
+    Mechanism("zklock", "zklock, exclusive", "zklock", "this tree", "zookeeper", files=("zklock.c",), ours=True, gives_back=GIVES_BACK,
+              token="the czxid of its place in the queue", theory={**FOUND, **TIMED}, asks=b"-lock-"),
     Mechanism("zklock-write", "zklock, write lock of a read/write pair", "zklock_write", "this tree", "zookeeper",
-              files=("zklock_write.c",), ours=True, token="the czxid of its place in the queue", theory=FOUND,
+              files=("zklock_write.c",), ours=True, gives_back=GIVES_BACK, token="the czxid of its place in the queue", theory=FOUND,
               asks=b"-__WRIT__"),
     Mechanism("zklock-striped", "zklock, 16 stripes", "zklock_striped", "this tree", "zookeeper",
-              files=("zklock_striped.c",), ours=True, token="the czxid of its place in the stripe's queue", theory=FOUND, asks=b"-lock-"),
+              files=("zklock_striped.c",), ours=True, gives_back=GIVES_BACK, token="the czxid of its place in the stripe's queue", theory=FOUND, asks=b"-lock-"),
     Mechanism("zklock-retained", "zklock, retained", "zklock_retained", "this tree", "zookeeper",
-              files=("zklock_retained.c",), ours=True, timeout_ms=LEASE_MS,
+              files=("zklock_retained.c",), ours=True, gives_back=GIVES_BACK, timeout_ms=LEASE_MS,
               token="the czxid of the client's place (the first of two numbers)", theory=FOUND, asks=b"-lock-"),
     Mechanism("zklock-lease", "zklock with a lease", "zklock_lease", "this tree", "zookeeper",
-              files=("zklock_lease.c",), ours=True, timeout_ms=LEASE_MS, token="the czxid of its place in the queue", theory=FOUND, asks=b"-lock-"),
+              files=("zklock_lease.c",), ours=True, gives_back=GIVES_BACK, timeout_ms=LEASE_MS, token="the czxid of its place in the queue", theory=FOUND, asks=b"-lock-"),
 ]

@@ -1,0 +1,186 @@
+"""What buyers do, rather than what befalls them: orders in opposite orders of locks, orders for several units, a crowd
+about one ticket, work as long as the time-out; and replies that they do not get.
+
+Each experiment is one round, as in experiments.py.
+"""
+import math
+import time
+
+from .experiments import STUCK_S, Round, settles
+from .sale import NotSeen, Sale
+
+
+def all_settle(crowd, patience_s):
+    until_s = time.monotonic() + patience_s
+    return all([settles(one, max(0, until_s - time.monotonic())) for one in crowd])
+
+
+# ---- Two locks ----------------------------------------------------------------------------------------------------
+
+BETWEEN_MS = 100     # from the first lock to the request for the second: both buyers have their first by then
+UNLIMITED_MS = 60000  # longer than anybody looks
+SHORT_WAIT_MS = 300
+PAUSE_MS = 200
+
+
+def opposite(bench, mechanism, fence, **settings):
+    """(m) Two buyers need the locks of the same two products, in opposite orders. How long until both have sold? Harm:
+    neither has. A buyer that does not get its second lock lets go of both, pauses and tries again."""
+    with Round(bench, mechanism, 9, fence) as all_of:
+        first = all_of.sale
+        second = Sale(first.database, f"{first.product}-b", 9)
+        pair = [all_of.buyer(product=one.product, second=other.product, between_ms=BETWEEN_MS, **settings)
+                for one, other in ((first, second), (second, first))]
+        since_us = first.database.now_us()
+        for one in pair:
+            one.begin()
+        for one in pair:
+            one.await_step("asks_second")
+        all_settle(pair, STUCK_S)
+        sold_us = [one.first_after(since_us) for one in (first, second)]
+        stuck_s = None if None in sold_us else (max(sold_us) - since_us) / 1e6
+        return all_of.outcome(stuck_s=stuck_s, harm=sold_us == [None, None],
+                              without_second=[one.count("no_second") for one in pair])
+
+
+def opposite_orders(bench, mechanism, fence=False):
+    """(m) Nobody's wait has a limit of its own: deadlock, where neither the lock nor its server ends it."""
+    return opposite(bench, mechanism, fence, wait_ms=UNLIMITED_MS)
+
+
+def opposite_orders_fixed_pauses(bench, mechanism, fence=False):
+    """(m) Both wait equally long and pause equally long, so that they may meet again and again: livelock."""
+    return opposite(bench, mechanism, fence, wait_ms=SHORT_WAIT_MS, pause_ms=PAUSE_MS)
+
+
+def opposite_orders_random_pauses(bench, mechanism, fence=False):
+    """(m) The same, with pauses by chance, in the mean as long."""
+    return opposite(bench, mechanism, fence, wait_ms=SHORT_WAIT_MS, pause_ms=PAUSE_MS, random_pauses=1)
+
+
+# ---- Orders -------------------------------------------------------------------------------------------------------
+
+def orders_of_two(bench, mechanism, fence=False):
+    """2 dryers, and orders for 1, 2 and 1 of them at once. That the order for 2 finds only 1 is no harm."""
+    with Round(bench, mechanism, 2, fence) as all_of:
+        crowd = [all_of.buyer(units=units, work_ms=20) for units in (1, 2, 1)]
+        for one in crowd:
+            one.begin()
+        return all_of.outcome(all_settled=all_settle(crowd, 20))
+
+
+def one_ticket(bench, mechanism, fence=False):
+    """One ticket, 50 buyers at once."""
+    with Round(bench, mechanism, 1, fence) as all_of:
+        crowd = [all_of.buyer(work_ms=20) for _ in range(50)]
+        for one in crowd:
+            one.begin()
+        return all_of.outcome(all_settled=all_settle(crowd, 20))
+
+
+# ---- Time-outs, and how long work takes -----------------------------------------------------------------------------
+
+CROWD = 4
+ORDERS_MOST = 25      # of each
+WORK_MS = 10000       # of all together: a round is to be short
+SHORTEST_P99_MS = 400
+MEAN_OF_P99 = math.exp(0.5 - 2.326)  # of the distribution of buyer.c
+HAND_OFF_MS = 30
+
+
+def timed(factor):
+    """(c) The time-out is so many times the P99 of the work. Harm: two were at work at once."""
+    def one_round(bench, mechanism, fence=False):
+        # The sessions and leases of servers have a shortest time-out, which the mechanism's is.
+        shortest_ms = mechanism.timeout_ms if mechanism.servers in ("etcd", "zookeeper") else 0
+        p99_ms = max(SHORTEST_P99_MS, math.ceil(shortest_ms / factor))
+        timeout_ms = int(p99_ms * factor)
+        orders = min(ORDERS_MOST, int(WORK_MS / CROWD / (p99_ms * MEAN_OF_P99 + HAND_OFF_MS)))
+        with Round(bench, mechanism, CROWD * orders, fence) as all_of:
+            crowd = [all_of.buyer(orders=orders, work_p99_ms=p99_ms, timeout_ms=timeout_ms, wait_ms=UNLIMITED_MS)
+                     for _ in range(CROWD)]
+            for one in crowd:
+                one.begin()
+            all_settled = all_settle(crowd, 1.5 * WORK_MS / 1000)
+            found = all_of.outcome(all_settled=all_settled, p99_ms=p99_ms, timeout_ms=timeout_ms)
+            longest_ms = max((row[4] - row[3] for row in all_of.sale.rows()), default=0) / 1000
+            return {**found, "longest_ms": longest_ms, "harm": found["overlaps"] > 0}
+    return one_round
+
+
+TIMED = {"timeout-half-p99": timed(0.5), "timeout-p99": timed(1), "timeout-2-p99": timed(2), "timeout-3-p99": timed(3),
+         "timeout-100-p99": timed(100)}
+
+
+# ---- Replies that are lost ----------------------------------------------------------------------------------------
+
+def commit_lost(bench, mechanism, fence, **settings):
+    """(j) The sale is committed, and its buyer does not hear so; it tries again. Then another one buys. Harm: more or
+    fewer than two orders, or units that no order has."""
+    with Round(bench, mechanism, 9, fence) as all_of:
+        way = all_of.before_database()
+        unlucky, other = all_of.buyer(database_port=way.port, **settings), all_of.buyer()
+        way.lose_reply(b"COMMIT")
+        unlucky.begin()
+        settled = [settles(unlucky)]
+        if not way.lost:
+            raise NotSeen("no reply was lost")
+        other.begin()
+        settled.append(settles(other))
+        found = all_of.outcome(settled=settled)
+        return {**found, "harm": found["orders"] != 2 or found["unaccounted"] != 0}
+
+
+def commit_reply_lost(bench, mechanism, fence=False):
+    """(j) The buyer looks by the order's number whether it stands already."""
+    return commit_lost(bench, mechanism, fence)
+
+
+def commit_reply_lost_new_order(bench, mechanism, fence=False):
+    """(j) The buyer does not look: each try is a new order. A lock is no help against that."""
+    return commit_lost(bench, mechanism, fence, new_numbers=1)
+
+
+def release_reply_lost(bench, mechanism, fence=False):
+    """(j) The reply to the request that gives the lock back is lost, and its connection. How long from the sale until
+    another one sells? Harm: nobody does."""
+    with Round(bench, mechanism, 2, fence) as all_of:
+        if mechanism.servers == "none":
+            ways = [all_of.before_database()]
+            unlucky = all_of.buyer(database_port=ways[0].port, work_ms=300)
+        else:
+            way = all_of.before_lock()
+            ways = way.all
+            unlucky = all_of.buyer(lock_address=way.address, work_ms=300)
+        other = all_of.buyer()
+        unlucky.begin()
+        unlucky.await_step("inside")
+        for one in ways:
+            one.lose_reply(mechanism.gives_back)
+        other.begin()
+        unlucky.await_step("sold")
+        sold_us = all_of.sale.rows()[0][4]
+        settles(other, STUCK_S)
+        settles(unlucky)
+        if not any(one.lost for one in ways):
+            raise NotSeen("no reply was lost")
+        next_us = all_of.sale.first_after(sold_us)
+        stuck_s = None if next_us is None else (next_us - sold_us) / 1e6
+        return all_of.outcome(stuck_s=stuck_s, harm=stuck_s is None)
+
+
+ORDERS = {
+    "opposite-orders": opposite_orders, "opposite-orders-fixed-pauses": opposite_orders_fixed_pauses,
+    "opposite-orders-random-pauses": opposite_orders_random_pauses, "orders-of-two": orders_of_two,
+    "one-ticket": one_ticket, **TIMED, "commit-reply-lost": commit_reply_lost,
+    "commit-reply-lost-new-order": commit_reply_lost_new_order, "release-reply-lost": release_reply_lost,
+}
+# Whatever a fence refuses, it changes nothing here.
+UNFENCED = {name for name in ORDERS if "opposite" in name or "reply-lost" in name}
+
+
+def wants(mechanism):
+    """What these need of a mechanism: as `applies` of experiments.py. Fifty buyers with fifty more processes, be they
+    Java's, would measure the machine."""
+    is_timed = "timeout-100-p99" in (mechanism.theory or {})
+    return {**dict.fromkeys(TIMED, is_timed), "release-reply-lost": mechanism.gives_back, "one-ticket": not mechanism.command}
