@@ -23,7 +23,6 @@ typedef struct buyer {
     const char *database;
     const char *product;
     int64_t products;   /* more than one: PRODUCT-0 and so on, by chance */
-    const char *second; /* a product whose lock each order needs as well, inside the first one */
     int64_t between_ms; /* from the first lock to the request for the second */
     int64_t orders;
     int64_t wait_ms;
@@ -98,7 +97,7 @@ static bool sell_inside(const buyer *self, const shop_order *order, int64_t toke
 
 /* With the second lock inside the first, where there is one. */
 static bool sell_locked(const buyer *self, const shop_order *order, int64_t token, bool forgets) {
-    if (*self->second == '\0') {
+    if (*self->lock.second == '\0') {
         return sell_inside(self, order, token, forgets);
     }
     clock_pause_ms(self->between_ms);
@@ -216,7 +215,7 @@ static void take(buyer *self, const char *name, const char *value) {
         { "product", &self->product, NULL },
         { "products", NULL, &self->products },
         { "units", NULL, &self->lock.units },
-        { "second", &self->second, NULL },
+        { "second", &self->lock.second, NULL },
         { "between_ms", NULL, &self->between_ms },
         { "orders", NULL, &self->orders },
         { "wait_ms", NULL, &self->wait_ms },
@@ -264,16 +263,17 @@ static bool wait_for_word(void) {
 }
 
 int main(int count, char **arguments) {
-    buyer self = { .lock = { .servers = "", .buyer = "buyer", .timeout_ms = 1000, .units = 1 },
-                   .database = "",
-                   .product = "dryer",
-                   .products = 1,
-                   .second = "",
-                   .pause_ms = 20,
-                   .orders = 1,
-                   .wait_ms = 10000 };
+    buyer self = {
+        .lock = { .servers = "", .buyer = "buyer", .timeout_ms = 1000, .units = 1, .second = "" },
+        .database = "",
+        .product = "dryer",
+        .products = 1,
+        .pause_ms = 20,
+        .orders = 1,
+        .wait_ms = 10000
+    };
     read_arguments(&self, arguments + (count > 0 ? 1 : 0));
-    lock_open(&self.lock, self.database, self.second);
+    lock_open(&self.lock, self.database);
     say("ready", 0);
     /* Buyers that start together must not draw alike. */
     if (getrandom(&chance, sizeof chance, 0) != sizeof chance) {

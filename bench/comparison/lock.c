@@ -101,9 +101,9 @@ static lock_answer ask_second(int64_t request) {
 
 /* ---- Both ------------------------------------------------------------------------------------ */
 
-void lock_open(const lock_settings *settings, const char *database, const char *second_product) {
-    second = second_product;
-    if (*second != '\0' && !the_mechanism.is_of_connection) {
+void lock_open(const lock_settings *settings, const char *database) {
+    second = settings->second;
+    if (*second != '\0' && !the_mechanism.is_of_connection && !the_mechanism.takes_both) {
         start_second(settings, database);
     }
     open_mechanism(settings, database);
@@ -111,13 +111,16 @@ void lock_open(const lock_settings *settings, const char *database, const char *
 
 lock_answer lock_acquire_second(int64_t wait_ms) {
     int64_t token = LOCK_NO_TOKEN;
+    if (the_mechanism.takes_both) {
+        return LOCK_GRANTED;
+    }
     return other < 0 ? lock_acquire(second, wait_ms, &token) : ask_second(wait_ms);
 }
 
 void lock_release_second(void) {
-    if (other < 0) {
-        the_mechanism.release(second);
-    } else {
+    if (other >= 0) {
         (void)ask_second(RELEASE);
+    } else if (!the_mechanism.takes_both) {
+        the_mechanism.release(second);
     }
 }

@@ -7,10 +7,10 @@
 
 #include "mechanism.h"
 
-/** Opens the mechanism; `second` is the second product, or "". Before that, no thread and no
+/** Opens the mechanism. Before that, no thread and no
  * connection may be open. From here on SIGTERM ends a wait for a lock, also one inside the
  * database. */
-void lock_open(const lock_settings *settings, const char *database, const char *second);
+void lock_open(const lock_settings *settings, const char *database);
 
 lock_answer lock_acquire(const char *product, int64_t wait_ms, int64_t *token);
 

@@ -22,6 +22,8 @@ typedef struct lock_settings {
     int64_t timeout_ms;
     /** How many units each order of this buyer is for. */
     int64_t units;
+    /** A product whose lock each order needs as well, inside the first one; or "". */
+    const char *second;
 } lock_settings;
 
 typedef enum lock_answer {
@@ -54,6 +56,8 @@ typedef struct mechanism {
     /** True where the lock is the connection's to the shop's database: locks of several products
      * have to be taken by the same process. */
     bool is_of_connection;
+    /** True where `acquire` takes the lock of the second product together with the first. */
+    bool takes_both;
 } mechanism;
 
 /** Each file of families/ defines it. */

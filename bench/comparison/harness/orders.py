@@ -183,4 +183,5 @@ def wants(mechanism):
     """What these need of a mechanism: as `applies` of experiments.py. Fifty buyers with fifty more processes, be they
     Java's, would measure the machine."""
     is_timed = "timeout-100-p99" in (mechanism.theory or {})
-    return {**dict.fromkeys(TIMED, is_timed), "release-reply-lost": mechanism.gives_back, "one-ticket": not mechanism.command}
+    return {**dict.fromkeys(TIMED, is_timed), "release-reply-lost": mechanism.gives_back,
+            "one-ticket": not mechanism.command}

@@ -1,7 +1,8 @@
 /*
  * A product's stock in five segments, each with a stock and a lock of its own; an order takes one
- * by chance, and the next one if nothing is left there (as articles on flash sales print it, after
- * ConcurrentHashMap). The lock of a segment is that of random_value.c.
+ * by chance, and the next one if nothing is left there ("Optimizing Distributed Lock Concurrency
+ * for High-Throughput Order Scenarios", besthub.dev, after ConcurrentHashMap). The lock of a
+ * segment is that of random_value.c.
  *
  * A segment is a row of the database, PRODUCT/NUMBER: with one row for all, five locks would
  * exclude nobody, and no article prints that. The product's own row stays as the sum: the shop

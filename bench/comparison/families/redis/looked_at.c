@@ -1,7 +1,7 @@
 /*
  * SET NX PX with a random value and a script to delete, as random_value.c; and right before the
- * write the holder looks whether the lock still has its value (what tutorials add against work that
- * is too long).
+ * write the holder looks whether the lock still has its value (go-redsync/redsync, pull request 42,
+ * adds it against work that is too long).
  *
  * Defect: the lock can pass on between the look and the write. No experiment that stops the holder
  * during its work can show that: the look comes after it.

@@ -6,6 +6,8 @@ NOT_OURS = {**EXPIRES, "strangers-unlock": HARMFUL}
 # Commands, as they are on the wire.
 SET, SETNX, SCRIPT = b"\r\nSET\r\n", b"\r\nSETNX\r\n", b"\r\nEVAL\r\n"
 GIVES_BACK = rb"\r\nDEL\r\n|'del'"
+SEGMENT_LOCKS = ("Optimizing Distributed Lock Concurrency for High-Throughput Order Scenarios,"
+                 " www.besthub.dev/articles/optimizing-distributed-lock-concurrency-for-high-throughput-order-scenarios-7f490e651cb5")
 REDLOCK = "redis.io, Distributed Locks with Redis"
 
 
@@ -37,18 +39,22 @@ MECHANISMS = [
     one_server("setnx-timestamp", "SETNX of a time, GETSET", "redis.io, SETNX, Design pattern: Locking with SETNX",
                {**without("strangers-unlock", EXPIRES), "servers-clock": SAFE, "buyers-clock": HARMFUL}, asks=SETNX),
     one_server("set-plain-del", "SET NX PX, then DEL", "redis.io, SET, Patterns", NOT_OURS),
-    one_server("thread-id", "SET NX PX, a thread id, GET and DEL", "tutorials with Thread.currentThread().getId()", NOT_OURS),
+    one_server("thread-id", "SET NX PX, a thread id, GET and DEL", 
+               "seen in repositories, for example com.example.lock.distributed, LockCase3.java (Gusuchen)", NOT_OURS),
     one_server("random-value", "SET NX PX, a random value, a script to delete", "redis.io, SET, Patterns", EXPIRES),
     # The holder looks after its work, so neither experiment gets between look and write.
-    one_server("looked-at", "a random value, looked at before the write", "tutorials", LOOKED_AT),
-    one_server("watchdog-blind", "a watchdog with EXPIRE", "tutorials", RENEWED, ("ticker.c",)),
+    one_server("looked-at", "a random value, looked at before the write", "go-redsync/redsync, pull request 42",
+               LOOKED_AT),
+    one_server("watchdog-blind", "a watchdog with EXPIRE",
+               "majian000/toucan-shopping: RedisLockThread.java of toucan-shopping-lock-redis", RENEWED, ("ticker.c",)),
     one_server("watchdog-script", "a watchdog that compares", "Redisson, lockWatchdogTimeout", RENEWED, ("ticker.c",)),
     one_server("reentrant-hash", "a reentrant hash", "Redisson, Lock", {**EXPIRES, "taken-twice": SAFE}, asks=SCRIPT),
-    one_server("fair-list", "a fair queue in a list, polled", "tutorials",
+    one_server("fair-list", "a fair queue in a list, polled",
+               "seen as fairLockScript (TypeScript); AmrSaber/simple-redis-mutex: src/lua.js has it with a counter",
                {**without("reply-lost", EXPIRES), "waiter-killed": HARMFUL}),
     one_server("fair-list-expiring", "a fair queue whose waiters expire", "Redisson, Fair Lock", EXPIRES, asks=SCRIPT),
     one_server("write-lock", "a read/write lock, its writers", "Redisson, ReadWriteLock", without("taken-twice", EXPIRES), asks=SCRIPT),
-    one_server("five-segments", "five segments", "articles on flash sales", SEGMENTS),
+    one_server("five-segments", "five segments", SEGMENT_LOCKS, SEGMENTS),
     one_server("woken", "a random value, woken by pub/sub", "Redisson, Lock", EXPIRES),
     one_server("counter", "a random value, with a counter", "Kleppmann, How to do distributed locking", EXPIRES,
                asks=SCRIPT, token="INCR in the same script; goes back after a restart without the append-only file"),

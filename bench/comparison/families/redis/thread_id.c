@@ -1,6 +1,7 @@
 /*
  * SET NX PX with the number of the thread as value; to unlock, GET, compare, and DEL, in two
- * commands (as Java tutorials print it: setIfAbsent with Thread.currentThread().getId()).
+ * commands (as Java code has it with Thread.currentThread().getId(), for example LockCase3.java of
+ * the package com.example.lock.distributed).
  *
  * Defect: such a number is unique in its process only, so buyers of two processes take each other's
  * locks for their own; and the lock may pass on between GET and DEL.

@@ -1,7 +1,7 @@
 /*
  * SET NX PX with a random value and a script to delete; a thread of the holder gives the key its
- * full time again every third of it, with EXPIRE and nothing else (as tutorials print a daemon
- * thread). Milliseconds here, as the comparison's time-outs are short.
+ * full time again every third of it, with EXPIRE and nothing else (as RedisLockThread.java of
+ * majian000/toucan-shopping). Milliseconds here, as the comparison's time-outs are short.
  *
  * Defect: the thread renews whatever lock has that name, be it another's; and a stopped process
  * renews nothing.

@@ -1,7 +1,8 @@
 /*
  * A class that has been copied from blog to blog: "DistributedLock implements Lock, Watcher", with
  * a session for each lock, "_lock_" in the names of its nodes, and one directory /locks for all
- * products (one copy: the one with `connectedSignal`, signed "author peace").
+ * products (one copy: com.work.zookeeperlock, ZooKeeperUtil.java; others name
+ * blog.csdn.net/peace1213, article 52571445).
  *
  * Its process() returns early when the event's state is SyncConnected, which is the state of a
  * deletion too. So a release wakes nobody; a lost connection opens the latch; and lock() passes
