@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from . import page, rounds, speed, verdicts
+from . import page, rounds, speed, verdicts, versions
 from .bench import Bench, tables
 from .experiments import EXPERIMENTS
 from .mechanism import HARMFUL
@@ -112,15 +112,19 @@ def main():
         bench = Bench(place, asked.build)
         try:
             whole = run_all(bench, asked, families, all_cells, kept)
+            settings = versions.settings(bench, dict.fromkeys(cell[0] for cell in all_cells))
         finally:
             bench.end()
-    return conclude(asked, families, kept, whole)
+    return conclude(asked, families, kept, whole, settings)
 
 
-def conclude(asked, families, kept, whole):
+def conclude(asked, families, kept, whole, settings):
     found = verdicts.gather(kept.of("experiment"))
     names = [one.name for _, _, mechanisms in families for one in mechanisms]
-    results = {"families": page.results_of(families, found), "speed": speed.summary(kept.of("speed"), names)}
+    results = page.rounded({"facts": versions.facts(asked.quick), "versions": versions.versions(settings),
+                            "settings": settings, "experiments": page.experiments(),
+                            "families": page.results_of(families, found),
+                            "speed": speed.summary(kept.of("speed"), names)})
     with open(os.path.join(asked.output, "results.json"), "w", encoding="utf-8") as file:
         json.dump(results, file, indent=1, ensure_ascii=False)
         file.write("\n")

@@ -1,11 +1,26 @@
-"""The results as JSON and as a page's tables."""
+"""What is written: the results as JSON, all cells as tables, and the parts of docs/comparison.md."""
+import functools
 import os
 import re
 
+from . import claims
 from .experiments import EXPERIMENTS
+from .mechanism import HARMFUL, SAFE
+from .readings import HOT, SERVER_COUNTS, Readings, number, percent, ranks, ratio_text, upper_bound
 
 BRANCH = re.compile(r"\b(?:if|for|while|case|except|elif|catch)\b|&&|\|\||\?")
+# What nobody looks for in a table: it has no mechanism, or no experiment.
+NOT_MEASURED = (
+    "Other machines: servers and buyers share one, and the network is its loopback. Only ratios count.",
+    "Disks of other kinds: what each server's commit waits for is in the table above, and only that was measured.",
+    "Servers in several data centres, and clusters of Redis that share keys out.",
+    "Clocks of servers that are written in Go (etcd): they ask the kernel without the C library, so none can be stepped.",
+    "More than 64 buyers, and sales that go on for hours.",
+    "Locks of other languages' libraries than those in the tables, and other versions of these.",
+)
 
+
+# ---- JSON -----------------------------------------------------------------------------------------------------------
 
 def complexity(folder, files):
     """Lines that are neither empty nor a comment, and branches: of the mechanism alone."""
@@ -26,6 +41,7 @@ def results_of(families, found):
 
 def one_of(mechanism, folder, found):
     said = {"name": mechanism.name, "title": mechanism.title, "source": mechanism.source, "servers": mechanism.servers,
+            "database": mechanism.database, "ours": mechanism.ours, "timeout_ms": mechanism.timeout_ms,
             "token": mechanism.token, "cannot": mechanism.cannot, **complexity(folder, mechanism.files), "cells": []}
     for experiment in EXPERIMENTS:
         for fence in (False, True):
@@ -33,46 +49,207 @@ def one_of(mechanism, folder, found):
             if cell is not None:
                 said["cells"].append({
                     "experiment": experiment, "fence": fence, "rounds": cell.rounds, "harmed": cell.harmed,
-                    "oversold": cell.oversold, "bound": cell.bound(), "stuck_median_s": cell.stuck_median(),
-                    "never": cell.never, "theory": mechanism.expects(experiment, fence),
-                    "not_seen": cell.not_seen, "failed": cell.failed, "text": cell.text()})
+                    "oversold": cell.oversold, "overselling": cell.overselling, "sold": cell.sold, "bound": cell.bound(),
+                    "stuck_median_s": cell.stuck_median(), "never": cell.never,
+                    "theory": mechanism.expects(experiment, fence), "not_seen": cell.not_seen, "failed": cell.failed,
+                    "text": cell.text()})
     return said
 
 
+def experiments():
+    """What each one does, in the words of its function."""
+    return {name: described(function) for name, function in EXPERIMENTS.items()}
+
+
+def described(function):
+    while isinstance(function, functools.partial):
+        function = function.func
+    return " ".join(re.sub(r"^\(\w\) ", "", function.__doc__ or "").split())
+
+
+def rounded(value):
+    """To five digits, which is more than the numbers are worth."""
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(each) for each in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+# ---- All cells ------------------------------------------------------------------------------------------------------
+
+def table(head, rows):
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
+
+
+def plain(text):
+    """What can stand in a table."""
+    return " ".join(text.replace("|", "\\|").split())
+
+
 def text_of(results):
-    """A table for each family: in how many rounds an experiment did harm."""
-    parts = ["<!-- Written by bench/compare. -->\n"]
+    """A table for each family, of all its experiments, and the speeds."""
+    parts = ["<!-- Written by bench/compare. -->\n\n# The comparison: all cells\n\n",
+             "In how many rounds each experiment did harm. [What that means](../comparison.md)\n"]
     for family in results["families"]:
-        parts += [f"\n### {family['family']}\n\n", *table_of(family["mechanisms"])]
-    for work, by_name in results["speed"].items():
-        parts += [f"\n### {work.replace('x', ' buyers, ')} products\n\n", *speeds_of(by_name)]
+        parts += [f"\n## {family['family']}\n\n", all_cells(family["mechanisms"]), *reasons(family["mechanisms"])]
+    readings = Readings(results)
+    for work, by_name in readings.speeds.items():
+        parts += [f"\n## {work_title(work)}\n\n", speeds_of(readings, by_name)]
     return "".join(parts)
 
 
-def speeds_of(by_name):
-    """The ratios, fastest first; the bounds say which differ."""
-    yield "| mechanism | sales ÷ zklock's | p50, p99 of the wait, ms | longest, ms | overtaking | server CPU per sale, ms | requests |\n"
-    yield "| --- | --- | --- | --- | --- | --- | --- |\n"
-    for name, said in sorted(by_name.items(), key=lambda item: -(item[1]["ratio"] or [0])[0]):
-        ratio = "-" if said["ratio"] is None else "{:.2f} ({:.2f} to {:.2f})".format(*said["ratio"])
-        yield (f"| {name} | {ratio} | {number(said['wait_p50_ms'])}, {number(said['wait_p99_ms'])} |"
-               f" {number(said['longest_wait_ms'])} | {number(said['overtaking'])} |"
-               f" {number(said['lock_cpu_ms'])} + {number(said['database_cpu_ms'])} | {number(said['lock_requests'])} |\n")
-
-
-def number(value):
-    return "-" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.2g}"
-
-
-def table_of(mechanisms):
-    yield "| mechanism | " + " | ".join(EXPERIMENTS) + " | lines, branches |\n"
-    yield "| --- |" + " --- |" * (len(EXPERIMENTS) + 1) + "\n"
-    for mechanism in mechanisms:
-        if mechanism["cannot"]:
-            yield f"| {mechanism['title']} | not measured: {mechanism['cannot']} |" + " |" * len(EXPERIMENTS) + "\n"
+def all_cells(mechanisms):
+    """The experiments that none of them has are left out."""
+    names = list(dict.fromkeys(cell["experiment"] for one in mechanisms for cell in one["cells"]))
+    rows = []
+    for one in mechanisms:
+        if one["cannot"]:
+            rows.append([plain(one["title"]), f"not measured: {plain(one['cannot'])}"] + [""] * (len(names) + 1))
             continue
-        for fence in (False, True) if mechanism["token"] else (False,):
-            texts = {cell["experiment"]: cell["text"] for cell in mechanism["cells"] if cell["fence"] == fence}
-            row = " | ".join(texts.get(experiment, "") for experiment in EXPERIMENTS)
-            title = mechanism["title"] + (", with a fence" if fence else "")
-            yield f"| {title} | {row} | {mechanism['lines']}, {mechanism['branches']} |\n"
+        for fence in fences(one):
+            cells = {cell["experiment"]: cell_text(cell) for cell in one["cells"] if cell["fence"] == fence}
+            rows.append([plain(one["title"]), "yes" if fence else "no", *(cells.get(name, "") for name in names),
+                         f"{one['lines']}, {one['branches']}"])
+    return table(["mechanism", "fence", *names, "lines, branches"], rows)
+
+
+def fences(mechanism):
+    return (False, True) if mechanism["token"] else (False,)
+
+
+def cell_text(cell):
+    """What was found, and what theory says where that is something else."""
+    if not cell["rounds"]:
+        return "failed" if cell["failed"] else "not seen"
+    said = cell["text"]
+    if not cell["harmed"]:
+        said += f" (≤ {percent(upper_bound(cell['rounds']))})"
+    return f"{said} **theory: {cell['theory']}**" if against_theory(cell) else said
+
+
+def against_theory(cell):
+    return bool(cell["rounds"]) and cell["theory"] == (SAFE if cell["harmed"] else HARMFUL)
+
+
+def reasons(mechanisms):
+    """Why cells say nothing, or less than they could."""
+    for one in mechanisms:
+        for cell in one["cells"]:
+            why = cell["failed"] or (cell["not_seen"] if not cell["rounds"] else "")
+            if why:
+                fence = ", with a fence" if cell["fence"] else ""
+                kind = "failed" if cell["failed"] else "not seen"
+                yield f"\n- {one['title']}, {cell['experiment']}{fence}: {kind}: {plain(why)}\n"
+
+
+# ---- Speeds ---------------------------------------------------------------------------------------------------------
+
+def work_title(work):
+    buyers, _, products = work.partition("x")
+    return (f"{buyers} {'buyer' if buyers == '1' else 'buyers'},"
+            f" {'one hot product' if products == '1' else f'{products} products'}")
+
+
+def speeds_of(readings, by_name):
+    """Fastest first. Those that the bounds do not tell apart from the first of a rank share it."""
+    rows = []
+    known = {name: said["ratio"] for name, said in by_name.items() if said["ratio"]}
+    for rank, name in ranks(known):
+        said = by_name[name]
+        longest, middle = said["longest_wait_ms"], said["wait_p50_ms"]
+        rows.append([str(rank), plain(title_of(readings, name)), ratio_text(said["ratio"]),
+                     f"{number(middle)}, {number(said['wait_p99_ms'])}",
+                     number(longest / middle if longest and middle else None),
+                     "-" if said["overtaking"] is None else percent(said["overtaking"]),
+                     f"{number(said['lock_cpu_ms'])} + {number(said['database_cpu_ms'])}", number(said["lock_requests"])])
+    rows += [["-", plain(title_of(readings, name)), "not measured"] + ["-"] * 5 for name in by_name if name not in known]
+    return table(["rank", "mechanism", "sales ÷ zklock's", "wait p50, p99, ms", "longest ÷ p50", "overtaking",
+                  "CPU per sale: lock + stock, ms", "requests"], rows)
+
+
+def title_of(readings, name):
+    return readings.mechanisms[name]["title"] if name in readings.mechanisms else name
+
+
+# ---- The parts of docs/comparison.md --------------------------------------------------------------------------------
+
+def parts_of(results, plots):
+    """By the name of the place that each has on the page; `plots`: (file, title)."""
+    readings = Readings(results)
+    pictures = {name: f"![{title}](comparison/{name}.svg)\n" for name, title in plots}
+    return {"run": run_text(results),
+            "against": "".join(f"- {sentence}\n" for sentence in claims.against(readings)),
+            "guide": table(["when", "take", "figures"], claims.guide(readings)),
+            **{name: pictures.get(name, "Not measured.\n") for name in ("harm", "recovery", "waits")},
+            "stars": table(["", "stars of articles", "measured", "sales ÷ zklock's", "sold twice, without a fence",
+                            "sold twice, with one"], claims.stars(readings)),
+            "claims": table(["claim", "measured", "verdict"],
+                            [[claim, plain(figures), f"**{verdict}**"] for claim, figures, verdict in claims.claims(readings)]),
+            "families": "".join(f"### {family['family']}\n\n{summary_of(family['mechanisms'])}\n" for family in results["families"]),
+            "speeds": speed_parts(readings),
+            "experiments": "".join(f"- `{name}`: {text}\n" for name, text in results["experiments"].items()),
+            "settings": settings_text(results), "cannot": cannot_text(readings)}
+
+
+def run_text(results):
+    facts = results["facts"]
+    quick = " **A quick run: it shows that everything works, and says little.**" if facts["quick"] else ""
+    rounds = sum(cell["rounds"] for family in results["families"] for one in family["mechanisms"] for cell in one["cells"])
+    return (f"Written by `bench/compare` of {facts['date']}, at {facts['commit']}, on {facts['processors']} processors that"
+            f" all servers and buyers share: {rounds:,} rounds. [All cells](comparison/results.md),"
+            f" [the same as JSON](comparison/results.json).{quick}\n")
+
+
+def summary_of(mechanisms):
+    rows = []
+    for one in mechanisms:
+        if one["cannot"]:
+            rows.append([plain(one["title"]), f"not measured: {plain(one['cannot'])}", "", "", "", ""])
+            continue
+        for fence in fences(one):
+            cells = [cell for cell in one["cells"] if cell["fence"] == fence]
+            rows.append([plain(one["title"]) + (", **with a fence**" if fence else ""), harm_text(cells), no_harm_text(cells),
+                         "; ".join(f"{cell['experiment']}: {'failed: ' + plain(cell['failed']) if cell['failed'] else 'not seen'}"
+                                   for cell in cells if cell["failed"] or not cell["rounds"]),
+                         plain(one["token"]) or "none", f"{one['lines']}, {one['branches']},"
+                         f" {SERVER_COUNTS.get(one['servers'], one['servers'])}"])
+    return table(["lock", "harm", "no harm", "says nothing", "its number for a fence", "lines, branches, servers"], rows)
+
+
+def harm_text(cells):
+    return ", ".join(f"{cell['experiment']} {cell['harmed']} of {cell['rounds']}"
+                     f"{' (theory: none)' if against_theory(cell) else ''}" for cell in cells if cell["harmed"]) or "none seen"
+
+
+def no_harm_text(cells):
+    """Experiments with as many rounds have the same bound."""
+    by_rounds = {}
+    for cell in cells:
+        if cell["rounds"] and not cell["harmed"]:
+            name = f"{cell['experiment']} (theory: harm)" if against_theory(cell) else cell["experiment"]
+            by_rounds.setdefault(cell["rounds"], []).append(name)
+    return "; ".join(f"0 of {rounds} each (≤ {percent(upper_bound(rounds))}): {', '.join(names)}"
+                     for rounds, names in sorted(by_rounds.items(), reverse=True))
+
+
+def speed_parts(readings):
+    if not readings.speeds:
+        return "Not measured.\n"
+    works = [HOT] if HOT in readings.speeds else []
+    works += [work for work in readings.speeds if work != HOT]
+    return "".join(f"### {work_title(work)}\n\n{speeds_of(readings, readings.speeds[work])}\n" for work in works)
+
+
+def settings_text(results):
+    rows = [[name, plain(said.get("waits_for") or f"not known: {said.get('failed', 'not asked')}"),
+             number(said.get("memory_mb"))] for name, said in results["settings"].items()]
+    programs = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    return (table(["server", "its commit waits for", "memory at the end of the run, MB (all of its servers)"], rows)
+            + f"\nVersions: {programs or 'not known'}.\n")
+
+
+def cannot_text(readings):
+    cannot = [f"{one['title']}: {one['cannot']}." for one in readings.mechanisms.values() if one["cannot"]]
+    return "".join(f"- {plain(line)}\n" for line in (*cannot, *NOT_MEASURED))
+

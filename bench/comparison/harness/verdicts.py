@@ -3,8 +3,7 @@ import statistics
 from dataclasses import dataclass
 
 from .mechanism import HARMFUL, SAFE
-
-CONFIDENCE = 0.95
+from .readings import upper_bound
 
 
 @dataclass
@@ -12,6 +11,8 @@ class Cell:
     rounds: int = 0      # those in which the fault was seen
     harmed: int = 0
     oversold: int = 0    # units, in all of them
+    overselling: int = 0  # rounds in which any were
+    sold: int = 0        # units, in all of them
     stuck: list = None   # seconds, of those that went on
     never: int = 0       # of those in which nobody sold any more
     not_seen: str = ""   # why the others say nothing
@@ -19,17 +20,15 @@ class Cell:
 
     def bound(self):
         """The greatest probability of harm that is compatible with none in so many rounds (at 95 %)."""
-        return 1 - (1 - CONFIDENCE) ** (1 / self.rounds) if self.rounds and not self.harmed else None
+        return upper_bound(self.rounds) if self.rounds and not self.harmed else None
 
     def stuck_median(self):
         return statistics.median(self.stuck) if self.stuck else None
 
     def text(self):
-        if self.failed:
-            return "failed"
-        if not self.rounds:
-            return "-"
-        return f"{self.harmed} of {self.rounds}"
+        if self.rounds:
+            return f"{self.harmed} of {self.rounds}{', some failed' if self.failed else ''}"
+        return f"failed: {self.failed}" if self.failed else "not seen"
 
 
 def gather(rounds):
@@ -50,6 +49,8 @@ def add(cell, outcome):
     cell.rounds += 1
     cell.harmed += outcome["harm"]
     cell.oversold += outcome["oversold"]
+    cell.overselling += outcome["oversold"] > 0
+    cell.sold += outcome["sold"]
     if "stuck_s" in outcome:
         if outcome["stuck_s"] is None:
             cell.never += 1
@@ -70,6 +71,6 @@ def contradictions(families, found):
                     expected = mechanism.expects(experiment, fence)
                     where = f"{mechanism.name}, {experiment}{', with a fence' if fence else ''}"
                     if expected == SAFE and cell.harmed:
-                        yield f"{where}: theory says no harm, {cell.text()} rounds show some"
+                        yield f"{where}: theory says no harm, {cell.harmed} of {cell.rounds} rounds show some"
                     if expected == HARMFUL and not cell.harmed:
                         yield f"{where}: theory says harm, and none of {cell.rounds} rounds shows it"

@@ -1,0 +1,75 @@
+"""Writes docs/comparison.md and what belongs to it of the results of a run; or says whether it is what they give."""
+import argparse
+import json
+import os
+import re
+import sys
+
+from . import page, plots
+from .readings import Readings
+from .servers import TOP
+
+PAGE, FOLDER = f"{TOP}/docs/comparison.md", f"{TOP}/docs/comparison"
+PLACE = re.compile(r"(<!-- bench/compare: (\w+) -->\n)(.*?)(<!-- end -->\n)", re.S)
+
+
+def filled(text, parts):
+    """The page with each part in its place. One that has no place, or a place that has no part, is an error."""
+    places = [found[2] for found in PLACE.finditer(text)]
+    if sorted(places) != sorted(parts):
+        raise ValueError(f"docs/comparison.md: its places are {', '.join(places)}; the parts are {', '.join(parts)}")
+    return PLACE.sub(lambda found: f"{found[1]}{parts[found[2]]}{found[4]}", text)
+
+
+def emptied(text):
+    return PLACE.sub(lambda found: found[1] + found[4], text)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def plots_there(folder):
+    """(name, title): those that the page shows."""
+    return [(name, title) for name, title, _ in plots.PLOTS if os.path.exists(f"{folder}/{name}.svg")]
+
+
+def publish(results):
+    os.makedirs(FOLDER, exist_ok=True)
+    drawn = plots.draw_all(FOLDER, Readings(results))
+    write(f"{FOLDER}/results.json", json.dumps(results, ensure_ascii=False, indent=1) + "\n")
+    write(f"{FOLDER}/results.md", page.text_of(results))
+    write(PAGE, filled(read(PAGE), page.parts_of(results, drawn)))
+
+
+def stale():
+    """What is not what the committed results give. Where none are committed the page has no figures."""
+    if not os.path.exists(f"{FOLDER}/results.json"):
+        return [] if read(PAGE) == emptied(read(PAGE)) else ["docs/comparison.md: figures, and no results.json"]
+    results = json.loads(read(f"{FOLDER}/results.json"))
+    wanted = {PAGE: filled(read(PAGE), page.parts_of(results, plots_there(FOLDER))),
+              f"{FOLDER}/results.md": page.text_of(results)}
+    return [f"{os.path.relpath(path, TOP)}: not what results.json gives; bench/compare --publish writes it"
+            for path, text in wanted.items() if read(path) != text]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--output", help="the folder of a run's results.json; without it nothing is written")
+    asked = parser.parse_args()
+    if asked.output is None:
+        wrong = stale()
+        print(*wrong, sep="\n", end="\n" if wrong else "", file=sys.stderr)
+        return 1 if wrong else 0
+    publish(json.loads(read(f"{asked.output}/results.json")))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

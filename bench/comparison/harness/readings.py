@@ -1,0 +1,144 @@
+"""Looks things up in results.json: what the page, the claims and the plots say is read here, and nowhere else."""
+
+CONFIDENCE = 0.95
+# What harness/speed.py calls the work that the page's ratios are of: 8 buyers on one hot product.
+HOT = "8x1"
+# Where a lock that does not hold sells a unit twice. (Where a holder is killed there are units for all who ask.)
+OVERSELLING = ("rush", "holder-stopped", "late-write", "work-too-long", "cut-off")
+# The same, and whether the sale goes on without the holder.
+COMPLETE = (*OVERSELLING, "holder-killed")
+# The kinds of lock, as the plots and the stars know them, by the servers that they need.
+KINDS = {"none": "database", "redis": "Redis", "redis-promoted": "Redis", "redis-5": "Redlock", "redis-6": "Redlock",
+         "etcd": "etcd", "zookeeper": "ZooKeeper"}
+SERVER_COUNTS = {"none": 0, "redis": 1, "redis-promoted": 2, "redis-5": 5, "redis-6": 6, "etcd": 3, "zookeeper": 3}
+
+
+def kind_of(mechanism):
+    return "zklock" if mechanism.get("ours") else KINDS.get(mechanism["servers"], mechanism["servers"])
+
+
+def percent(part):
+    return f"{part * 100:.0f} %" if part >= 0.1 or part == 0 else f"{part * 100:.2g} %"
+
+
+def number(value):
+    """Two digits that count; "-" for what was not measured."""
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 10 else f"{value:.2g}"
+
+
+class Readings:
+    def __init__(self, results):
+        self.results = results
+        self.families = results["families"]
+        self.mechanisms = {one["name"]: one for family in self.families for one in family["mechanisms"]}
+        self.speeds = results.get("speed", {})
+
+    def can(self):
+        """The mechanisms that could be had."""
+        return [one for one in self.mechanisms.values() if not one["cannot"]]
+
+    def titles(self, names):
+        return ", ".join(self.mechanisms[name]["title"] for name in names)
+
+    def cell(self, name, experiment, fence=False):
+        """None where no round of it says anything."""
+        cells = self.mechanisms.get(name, {}).get("cells", ())
+        return next((cell for cell in cells if cell["experiment"] == experiment and cell["fence"] == fence
+                     and cell["rounds"]), None)
+
+    def count(self, name, experiments, fence=False, of="harmed"):
+        """(how many of the rounds, of how many) in all these experiments together; None: no rounds at all."""
+        cells = [self.cell(name, experiment, fence) for experiment in experiments]
+        cells = [cell for cell in cells if cell is not None]
+        return (sum(cell[of] for cell in cells), sum(cell["rounds"] for cell in cells)) if cells else None
+
+    def oversold(self, name, fence=False):
+        """(rounds in which a unit was sold twice, of how many), where a lock can show that it does not hold."""
+        return self.count(name, OVERSELLING, fence, "overselling")
+
+    def oversold_share(self, name, fence=False):
+        """The mean of the shares of the experiments, as they have different numbers of rounds; None: no rounds."""
+        cells = [self.cell(name, experiment, fence) for experiment in OVERSELLING]
+        shares = [cell["overselling"] / cell["rounds"] for cell in cells if cell is not None]
+        return sum(shares) / len(shares) if shares else None
+
+    def is_complete(self, name):
+        """Whether it sold nothing twice, and nobody was stuck behind the dead: with a fence, if it has one. False also
+        where an experiment has no rounds that would tell."""
+        fence = bool(self.mechanisms[name]["token"])
+        wanted = [one for one in COMPLETE if one != "cut-off" or self.mechanisms[name]["servers"] != "none"]
+        cells = [self.cell(name, experiment, fence) for experiment in wanted]
+        return all(cell is not None and not cell["harmed"] for cell in cells)
+
+    def speed(self, name, work=HOT):
+        return self.speeds.get(work, {}).get(name)
+
+    def ratio(self, name, work=HOT):
+        """[median, low, high] of its sales to zklock's, or None."""
+        said = self.speed(name, work)
+        return said["ratio"] if said else None
+
+    def figure(self, name, what, work=HOT):
+        said = self.speed(name, work)
+        return said.get(what) if said else None
+
+    def stuck(self, name, experiment="holder-killed", fence=False):
+        """The median of the seconds until somebody else sold, of the rounds in which somebody did."""
+        cell = self.cell(name, experiment, fence)
+        return cell["stuck_median_s"] if cell else None
+
+    def waits_on_disk(self, server):
+        """Whether the commits of this server waited for a disk; None: not known."""
+        said = self.results.get("settings", {}).get(server, {}).get("waits_for")
+        return None if said is None else said.startswith("disk")
+
+
+# ---- What figures are called ----------------------------------------------------------------------------------------
+
+def rounds_text(count):
+    """"3 of 50 rounds"; none of them with its bound."""
+    if count is None:
+        return "not measured"
+    harmed, rounds = count
+    if harmed:
+        return f"{harmed} of {rounds} rounds"
+    return f"0 of {rounds} rounds (at most {percent(upper_bound(rounds))} of all)"
+
+
+def upper_bound(rounds):
+    """The greatest probability that is compatible with none in so many rounds (at 95 %)."""
+    return 1 - (1 - CONFIDENCE) ** (1 / rounds)
+
+
+def ratio_text(ratio):
+    return "not measured" if ratio is None else "{} ({} to {})".format(*map(number, ratio))
+
+
+def seconds_text(seconds):
+    return "not measured" if seconds is None else f"{seconds:.2g} s"
+
+
+def quotient(above, below):
+    """Of two ratios with bounds: [median, low, high]. Its bounds are wide rather than narrow."""
+    if above is None or below is None or 0 in below:
+        return None
+    return [above[0] / below[0], above[1] / below[2], above[2] / below[1]]
+
+
+def against_one(ratio):
+    """In words: whether its interval is above that of zklock, which is 1, below it, or neither."""
+    if ratio is None:
+        return "not measured"
+    return "faster" if ratio[1] > 1 else "slower" if ratio[2] < 1 else "not told apart"
+
+
+def ranks(ratios):
+    """(rank, name) of {name: [median, low, high]}, fastest first. Two are in the same rank unless the one that begins it
+    is above the other one with its whole interval."""
+    rank, lowest = 0, None
+    for name, ratio in sorted(ratios.items(), key=lambda item: -item[1][0]):
+        if lowest is None or ratio[2] < lowest:
+            rank, lowest = rank + 1, ratio[1]
+        yield rank, name
