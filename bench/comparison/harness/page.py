@@ -6,16 +6,20 @@ import re
 from . import claims
 from .experiments import EXPERIMENTS
 from .mechanism import HARMFUL, SAFE
-from .readings import HOT, SERVER_COUNTS, Readings, number, percent, ranks, ratio_text, upper_bound
+from .readings import HOT, Readings, number, percent, ranks, ratio_text, servers_of, upper_bound
 
 BRANCH = re.compile(r"\b(?:if|for|while|case|except|elif|catch)\b|&&|\|\||\?")
+# One experiment looks at the number itself; if in another one a unit is sold twice in spite of a fence, it went back.
+COUNTER = "counter-goes-back"
+SERVERS_LOST = (COUNTER, "server-restarted", "primary-lost", "leader-killed", "majority-forgets")
 # What nobody looks for in a table: it has no mechanism, or no experiment.
 NOT_MEASURED = (
     "Other machines: servers and buyers share one, and the network is its loopback. Only ratios count.",
     "Disks of other kinds: what each server's commit waits for is in the table above, and only that was measured.",
     "Servers in several data centres, and clusters of Redis that share keys out.",
-    "Clocks of servers that are written in Go (etcd): they ask the kernel without the C library, so none can be stepped.",
+    "Clocks of servers that are written in Go (etcd): they ask the kernel, not the C library, so none can be stepped.",
     "More than 64 buyers, and sales that go on for hours.",
+    "How many waiters a release wakes: the requests for each sale are what stands for it.",
     "Locks of other languages' libraries than those in the tables, and other versions of these.",
 )
 
@@ -49,10 +53,10 @@ def one_of(mechanism, folder, found):
             if cell is not None:
                 said["cells"].append({
                     "experiment": experiment, "fence": fence, "rounds": cell.rounds, "harmed": cell.harmed,
-                    "oversold": cell.oversold, "overselling": cell.overselling, "sold": cell.sold, "bound": cell.bound(),
-                    "stuck_median_s": cell.stuck_median(), "never": cell.never,
-                    "theory": mechanism.expects(experiment, fence), "not_seen": cell.not_seen, "failed": cell.failed,
-                    "text": cell.text()})
+                    "oversold": cell.oversold, "overselling": cell.overselling, "sold": cell.sold,
+                    "bound": cell.bound(), "stuck_median_s": cell.stuck_median(), "never": cell.never,
+                    "measures": cell.medians(), "theory": mechanism.expects(experiment, fence),
+                    "not_seen": cell.not_seen, "failed": cell.failed})
     return said
 
 
@@ -92,10 +96,10 @@ def text_of(results):
     parts = ["<!-- Written by bench/compare. -->\n\n# The comparison: all cells\n\n",
              "In how many rounds each experiment did harm. [What that means](../comparison.md)\n"]
     for family in results["families"]:
-        parts += [f"\n## {family['family']}\n\n", all_cells(family["mechanisms"]), *reasons(family["mechanisms"])]
+        parts += [f"\n## {family['family']}\n\n", all_cells(family["mechanisms"]), *remarks(family["mechanisms"])]
     readings = Readings(results)
-    for work, by_name in readings.speeds.items():
-        parts += [f"\n## {work_title(work)}\n\n", speeds_of(readings, by_name)]
+    for work in readings.speeds:
+        parts += [f"\n## {work_title(work)}\n\n", speeds_of(readings, work)]
     return "".join(parts)
 
 
@@ -105,11 +109,11 @@ def all_cells(mechanisms):
     rows = []
     for one in mechanisms:
         if one["cannot"]:
-            rows.append([plain(one["title"]), f"not measured: {plain(one['cannot'])}"] + [""] * (len(names) + 1))
+            rows.append([f"`{one['name']}`", f"not measured: {plain(one['cannot'])}"] + [""] * (len(names) + 1))
             continue
         for fence in fences(one):
             cells = {cell["experiment"]: cell_text(cell) for cell in one["cells"] if cell["fence"] == fence}
-            rows.append([plain(one["title"]), "yes" if fence else "no", *(cells.get(name, "") for name in names),
+            rows.append([f"`{one['name']}`", "yes" if fence else "no", *(cells.get(name, "") for name in names),
                          f"{one['lines']}, {one['branches']}"])
     return table(["mechanism", "fence", *names, "lines, branches"], rows)
 
@@ -122,9 +126,11 @@ def cell_text(cell):
     """What was found, and what theory says where that is something else."""
     if not cell["rounds"]:
         return "failed" if cell["failed"] else "not seen"
-    said = cell["text"]
+    said = f"{cell['harmed']} of {cell['rounds']}"
     if not cell["harmed"]:
         said += f" (≤ {percent(upper_bound(cell['rounds']))})"
+    if cell["failed"]:
+        said += ", some failed"
     return f"{said} **theory: {cell['theory']}**" if against_theory(cell) else said
 
 
@@ -132,15 +138,19 @@ def against_theory(cell):
     return bool(cell["rounds"]) and cell["theory"] == (SAFE if cell["harmed"] else HARMFUL)
 
 
-def reasons(mechanisms):
-    """Why cells say nothing, or less than they could."""
+def remarks(mechanisms):
+    """What else was measured, and why cells say nothing, or less than they could."""
+    yield "\n"
     for one in mechanisms:
         for cell in one["cells"]:
-            why = cell["failed"] or (cell["not_seen"] if not cell["rounds"] else "")
-            if why:
+            said = [f"{name.replace('_', ' ')} {number(value)}" for name, value in cell["measures"].items()]
+            if cell["failed"]:
+                said.append(f"failed: {plain(cell['failed'])}")
+            elif not cell["rounds"]:
+                said.append(f"not seen: {plain(cell['not_seen'])}")
+            if said:
                 fence = ", with a fence" if cell["fence"] else ""
-                kind = "failed" if cell["failed"] else "not seen"
-                yield f"\n- {one['title']}, {cell['experiment']}{fence}: {kind}: {plain(why)}\n"
+                yield f"- `{one['name']}`, {cell['experiment']}{fence}: {'; '.join(said)}\n"
 
 
 # ---- Speeds ---------------------------------------------------------------------------------------------------------
@@ -151,25 +161,22 @@ def work_title(work):
             f" {'one hot product' if products == '1' else f'{products} products'}")
 
 
-def speeds_of(readings, by_name):
-    """Fastest first. Those that the bounds do not tell apart from the first of a rank share it."""
-    rows = []
-    known = {name: said["ratio"] for name, said in by_name.items() if said["ratio"]}
+def speeds_of(readings, work):
+    """Fastest first. What two ranks have is told apart by its bounds."""
+    rows, by_name = [], readings.speeds[work]
+    known = {name: readings.ratio(name, work) for name in by_name if readings.ratio(name, work)}
     for rank, name in ranks(known):
         said = by_name[name]
         longest, middle = said["longest_wait_ms"], said["wait_p50_ms"]
-        rows.append([str(rank), plain(title_of(readings, name)), ratio_text(said["ratio"]),
+        rows.append([str(rank), f"`{name}`", ratio_text(known[name]),
                      f"{number(middle)}, {number(said['wait_p99_ms'])}",
                      number(longest / middle if longest and middle else None),
                      "-" if said["overtaking"] is None else percent(said["overtaking"]),
-                     f"{number(said['lock_cpu_ms'])} + {number(said['database_cpu_ms'])}", number(said["lock_requests"])])
-    rows += [["-", plain(title_of(readings, name)), "not measured"] + ["-"] * 5 for name in by_name if name not in known]
+                     f"{number(said['lock_cpu_ms'])} + {number(said['database_cpu_ms'])}",
+                     number(said["lock_requests"])])
+    rows += [["-", f"`{name}`", "not measured"] + ["-"] * 5 for name in by_name if name not in known]
     return table(["rank", "mechanism", "sales ÷ zklock's", "wait p50, p99, ms", "longest ÷ p50", "overtaking",
                   "CPU per sale: lock + stock, ms", "requests"], rows)
-
-
-def title_of(readings, name):
-    return readings.mechanisms[name]["title"] if name in readings.mechanisms else name
 
 
 # ---- The parts of docs/comparison.md --------------------------------------------------------------------------------
@@ -184,42 +191,62 @@ def parts_of(results, plots):
             **{name: pictures.get(name, "Not measured.\n") for name in ("harm", "recovery", "waits")},
             "stars": table(["", "stars of articles", "measured", "sales ÷ zklock's", "sold twice, without a fence",
                             "sold twice, with one"], claims.stars(readings)),
-            "claims": table(["claim", "measured", "verdict"],
-                            [[claim, plain(figures), f"**{verdict}**"] for claim, figures, verdict in claims.claims(readings)]),
-            "families": "".join(f"### {family['family']}\n\n{summary_of(family['mechanisms'])}\n" for family in results["families"]),
+            "claims": table(["claim", "measured", "verdict"], [[claim, plain(figures), f"**{verdict}**"]
+                                                               for claim, figures, verdict in claims.claims(readings)]),
+            "families": "".join(f"### {family['family']}\n\n{summary_of(family['mechanisms'])}\n"
+                                for family in results["families"]),
             "speeds": speed_parts(readings),
-            "experiments": "".join(f"- `{name}`: {text}\n" for name, text in results["experiments"].items()),
+            "experiments": "".join(f"- `{name}`{f': {text}' if text else ''}\n" for name, text in results["experiments"].items()),
             "settings": settings_text(results), "cannot": cannot_text(readings)}
 
 
 def run_text(results):
     facts = results["facts"]
     quick = " **A quick run: it shows that everything works, and says little.**" if facts["quick"] else ""
-    rounds = sum(cell["rounds"] for family in results["families"] for one in family["mechanisms"] for cell in one["cells"])
-    return (f"Written by `bench/compare` of {facts['date']}, at {facts['commit']}, on {facts['processors']} processors that"
-            f" all servers and buyers share: {rounds:,} rounds. [All cells](comparison/results.md),"
+    cells = [cell for family in results["families"] for one in family["mechanisms"] for cell in one["cells"]]
+    rounds = sum(cell["rounds"] for cell in cells)
+    return (f"The run of {facts['date']}, at {facts['commit']}, on {facts['processors']} processors that all servers"
+            f" and buyers share: {rounds:,} rounds. [All cells](comparison/results.md),"
             f" [the same as JSON](comparison/results.json).{quick}\n")
 
 
 def summary_of(mechanisms):
     rows = []
     for one in mechanisms:
+        name = f"`{one['name']}`: {plain(one['title'])}"
         if one["cannot"]:
-            rows.append([plain(one["title"]), f"not measured: {plain(one['cannot'])}", "", "", "", ""])
+            rows.append([name, f"not measured: {plain(one['cannot'])}", "", "", "", ""])
             continue
         for fence in fences(one):
             cells = [cell for cell in one["cells"] if cell["fence"] == fence]
-            rows.append([plain(one["title"]) + (", **with a fence**" if fence else ""), harm_text(cells), no_harm_text(cells),
-                         "; ".join(f"{cell['experiment']}: {'failed: ' + plain(cell['failed']) if cell['failed'] else 'not seen'}"
-                                   for cell in cells if cell["failed"] or not cell["rounds"]),
-                         plain(one["token"]) or "none", f"{one['lines']}, {one['branches']},"
-                         f" {SERVER_COUNTS.get(one['servers'], one['servers'])}"])
-    return table(["lock", "harm", "no harm", "says nothing", "its number for a fence", "lines, branches, servers"], rows)
+            rows.append([f"`{one['name']}` **with a fence**" if fence else name, harm_text(cells), no_harm_text(cells),
+                         says_nothing(cells), plain(one["token"]) + goes_back(cells) if fence else "",
+                         f"{one['lines']}, {one['branches']}, {servers_of(one)}"])
+    return table(["lock", "harm", "no harm", "says nothing", "where the number of its fence comes from",
+                  "lines, branches, servers"], rows)
+
+
+def says_nothing(cells):
+    return "; ".join(f"{cell['experiment']}: {'failed: ' + plain(cell['failed']) if cell['failed'] else 'not seen'}"
+                     for cell in cells if cell["failed"] or not cell["rounds"])
+
+
+def goes_back(cells):
+    """In how many rounds its number was no greater than before, when its servers had been lost."""
+    return "".join(f"; {cell['experiment']}: it went back in {went_back(cell)} of {cell['rounds']}"
+                   for cell in cells if cell["experiment"] in SERVERS_LOST and cell["rounds"])
+
+
+def went_back(cell):
+    return cell["harmed"] - cell["never"] if cell["experiment"] == COUNTER else cell["overselling"]
 
 
 def harm_text(cells):
-    return ", ".join(f"{cell['experiment']} {cell['harmed']} of {cell['rounds']}"
-                     f"{' (theory: none)' if against_theory(cell) else ''}" for cell in cells if cell["harmed"]) or "none seen"
+    if not any(cell["rounds"] for cell in cells):
+        return "not measured"
+    said = (f"{cell['experiment']} {cell['harmed']} of {cell['rounds']}"
+            f"{' (theory: none)' if against_theory(cell) else ''}" for cell in cells if cell["harmed"])
+    return ", ".join(said) or "none seen"
 
 
 def no_harm_text(cells):
@@ -238,7 +265,9 @@ def speed_parts(readings):
         return "Not measured.\n"
     works = [HOT] if HOT in readings.speeds else []
     works += [work for work in readings.speeds if work != HOT]
-    return "".join(f"### {work_title(work)}\n\n{speeds_of(readings, readings.speeds[work])}\n" for work in works)
+    said = claims.durability(readings)
+    return (f"{said}\n\n" if said else "") + "".join(f"### {work_title(work)}\n\n{speeds_of(readings, work)}\n"
+                                                    for work in works)
 
 
 def settings_text(results):

@@ -2,7 +2,7 @@
 import math
 import subprocess
 
-from .readings import kind_of
+from .readings import AT_ONCE_S, kind_of
 
 # Each kind has one colour and one shape in all plots: gnuplot's numbers of a full shape, and of the same one empty.
 COLOURS = {"database": "#444444", "Redis": "#d97706", "Redlock": "#9333ea", "etcd": "#0891b2", "ZooKeeper": "#1d4ed8",
@@ -11,16 +11,16 @@ SHAPES = {"database": (5, 4), "Redis": (7, 6), "Redlock": (9, 8), "etcd": (13, 1
           "zklock": (15, 14)}
 LABEL_SIZE = 10
 # Of a letter of a label, and of a line, in pixels of the picture.
-LETTER, LINE = 5.8, 13
+LETTER, LINE = 6.7, 13
 HEAD = """set terminal svg size {width},{height} font 'sans-serif,12' background 'white'
 set output '{output}'
 set encoding utf8
 set title "{title}"
-set key {key}
+set key above center horizontal samplen 1 font ',10'
 """
 SIZE = {"width": 1160, "height": 1000}
 # The area of the points, as parts of the picture.
-AREA = {"left": 0.06, "right": 0.98, "bottom": 0.07, "top": 0.91}
+AREA = {"left": 0.08, "right": 0.98, "bottom": 0.07, "top": 0.87}
 
 
 def draw_all(folder, readings):
@@ -61,7 +61,7 @@ class Place:
 
 
 # The share of rounds, with room for labels below and above.
-SHARES = (-0.35, 1.15)
+SHARES = (-0.2, 1.1)
 
 
 def touch(one, other):
@@ -89,7 +89,8 @@ def distance(point, corner, width):
 
 def labels(points, place):
     """gnuplot's commands for the name of each point, and for a line to it where it is not beside it."""
-    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in (place.point(*point) for points_of in points.values() for point in points_of)]
+    shown = [place.point(*point) for both in points.values() for point in both]
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in shown]
     for name, (first, *_) in sorted(points.items(), key=lambda item: item[1][0]):
         point = place.point(*first)
         x, y = room_for(point, name, taken, place)
@@ -98,7 +99,8 @@ def labels(points, place):
         end = (x if x > point[0] else x + width if x + width < point[0] else point[0], y + LINE / 2)
         if math.dist(end, point) > 16:
             yield f"set arrow from {screen(point)} to {screen(end)} nohead lw 0.5 lc rgb '#aaaaaa'\n"
-        yield f"set label '{name}' at {screen((x, y + LINE / 2))} left font ',{LABEL_SIZE}'\n"
+        side, edge = ("left", x) if x + width / 2 > point[0] else ("right", x + width)
+        yield f"set label '{name}' at {screen((edge, y + LINE / 2))} {side} font ',{LABEL_SIZE}'\n"
 
 
 def screen(point):
@@ -116,18 +118,18 @@ def draw_harm(readings, head):
     if not points:
         return False
     place = Place([first[0] for first, *_ in points.values()])
-    script = HEAD.format(**head, **SIZE, key="top left horizontal opaque") + "".join(labels(points, place)) + HARM.format(
+    script = HEAD.format(**head, **SIZE) + "".join(labels(points, place)) + HARM.format(
         **AREA, low=10**place.low, high=10**place.high, shares=SHARES)
     blocks, plots = "", []
     for number, (kind, names) in enumerate(kinds_of(points, readings).items()):
         blocks += block(f"open{number}", [points[name][0] for name in names])
-        plots.append(f"$open{number} using 1:2 with points pt {SHAPES[kind][0]} ps 1 lc rgb '{COLOURS[kind]}' title '{kind}'")
+        colour, (full, empty) = f"lc rgb '{COLOURS[kind]}'", SHAPES[kind]
+        plots.append(f"$open{number} using 1:2 with points pt {full} ps 1 {colour} title '{kind}'")
         fenced = [(*points[name][0], points[name][1][1]) for name in names if len(points[name]) > 1]
         if fenced:
             blocks += block(f"fenced{number}", fenced)
-            plots.append(f"$fenced{number} using 1:2:(0):($3-$2) with vectors nohead dt 3 lw 0.7 lc rgb '{COLOURS[kind]}' notitle")
-            plots.append(f"$fenced{number} using 1:3 with points pt {SHAPES[kind][1]} ps 1 lc rgb '{COLOURS[kind]}'"
-                         f" title '{kind}, with a fence'")
+            plots += [f"$fenced{number} using 1:2:(0):($3-$2) with vectors nohead dt 3 lw 0.7 {colour} notitle",
+                      f"$fenced{number} using 1:3 with points pt {empty} ps 1 {colour} title '{kind}, with a fence'"]
     return run_gnuplot(script + blocks + "plot " + ", ".join(plots) + "\n")
 
 
@@ -139,7 +141,7 @@ set logscale x
 set xrange [{low}:{high}]
 set yrange [{shares[0]}:{shares[1]}]
 set ytics ('0' 0, '20 %%' 0.2, '40 %%' 0.4, '60 %%' 0.6, '80 %%' 0.8, '100 %%' 1)
-set grid xtics ytics lc rgb '#e5e5e5'
+set grid xtics ytics lt 1 lw 0.5 lc rgb '#dddddd'
 set xlabel 'sales per second ÷ those of zklock, 8 buyers on one hot product'
 set ylabel 'rounds in which a unit was sold twice (mean of the experiments)' offset 1
 """
@@ -150,12 +152,12 @@ set ylabel 'rounds in which a unit was sold twice (mean of the experiments)' off
 ROW, ABOVE, WIDTH = 15, 110, 900
 
 
-def lines_of(names, head, across, key):
+def lines_of(names, head, across):
     """The part of a script that names the lines, from above: the first is at 0."""
     ticks = ", ".join(f"'{name}' {-number}" for number, name in enumerate(names))
-    return (HEAD.format(**head, width=WIDTH, height=ABOVE + ROW * len(names), key=key)
+    return (HEAD.format(**head, width=WIDTH, height=ABOVE + ROW * len(names))
             + f"set ytics ({ticks}) font ',{LABEL_SIZE}'\nset yrange [{-len(names) + 0.3}:0.7]\nset xlabel '{across}'\n"
-            + "set grid xtics ytics lc rgb '#e5e5e5'\n")
+            + "set grid xtics ytics lt 1 lw 0.5 lc rgb '#dddddd'\n")
 
 
 def in_order(readings, has):
@@ -164,6 +166,7 @@ def in_order(readings, has):
     return [name for members in kinds_of(names, readings).values() for name in members]
 
 
+# What never comes is drawn there.
 NEVER_S = 30
 
 
@@ -172,39 +175,52 @@ def draw_recovery(readings, head):
     names = in_order(readings, lambda name: readings.cell(name, "holder-killed"))
     if not names:
         return False
-    script = lines_of(names, head, "seconds (a cross: nobody sold any more, in some round)", "outside below horizontal")
+    script = lines_of(names, head, "seconds (a cross: nobody sold any more, in some round)")
     blocks, plots = "", []
     for number, (kind, members) in enumerate(kinds_of(names, readings).items()):
-        rows = [(max(readings.stuck(name), 0.001), -names.index(name)) for name in members if readings.stuck(name) is not None]
+        rows = [(max(readings.stuck(name), AT_ONCE_S), -names.index(name)) for name in members
+                if readings.stuck(name) is not None]
         if rows:
             blocks += block(f"rows{number}", rows)
-            plots.append(f"$rows{number} using 1:2 with points pt {SHAPES[kind][0]} lc rgb '{COLOURS[kind]}' title '{kind}'")
+            shape = f"pt {SHAPES[kind][0]} lc rgb '{COLOURS[kind]}'"
+            plots.append(f"$rows{number} using 1:2 with points {shape} title '{kind}'")
     never = [(NEVER_S, -names.index(name)) for name in names if readings.cell(name, "holder-killed")["never"]]
     if never:
         blocks += block("never", never)
         plots.append("$never using 1:2 with points pt 2 lw 2 lc rgb 'black' title 'nobody, in some round'")
-    scale = f"set logscale x\nset xrange [0.001:{NEVER_S * 1.5}]\nset xtics (0.001, 0.01, 0.1, 1, 10, 'never' {NEVER_S})\n"
+    scale = (f"set logscale x\nset xrange [{AT_ONCE_S * 0.8}:{NEVER_S * 1.5}]\n"
+             f"set xtics ('at once' {AT_ONCE_S}, 0.1, 0.3, 1, 3, 10, 'never' {NEVER_S})\n")
     return run_gnuplot(script + scale + blocks + "plot " + ", ".join(plots) + "\n")
 
 
 BUYERS = {1: "#93c5fd", 8: "#3b82f6", 64: "#1e3a8a"}
+LEAST_MS = 0.01
 
 
 def draw_waits(readings, head):
     """From the p50, full, to the p99, empty: a line for each number of buyers."""
-    works = {f"{buyers}x1": colour for buyers, colour in BUYERS.items() if f"{buyers}x1" in readings.speeds}
+    works = [f"{buyers}x1" for buyers in BUYERS if f"{buyers}x1" in readings.speeds]
     names = in_order(readings, lambda name: any(readings.figure(name, "wait_p99_ms", work) for work in works))
     if not names:
         return False
-    script = lines_of(names, head, "milliseconds: p50 (full) to p99 (empty)", "outside below horizontal")
-    blocks, plots = "", []
-    for place, (work, colour) in enumerate(works.items()):
-        waits = [[max(readings.figure(name, what, work) or 0, 0.01) for what in ("wait_p50_ms", "wait_p99_ms")] for name in names]
-        blocks += block(f"waits{place}", [(*wait, 0.25 - 0.25 * place - number) for number, wait in enumerate(waits)])
-        plots += [f"$waits{place} using 1:3:($2-$1):(0) with vectors nohead lw 2 lc rgb '{colour}' notitle",
-                  f"$waits{place} using 1:3 with points pt 7 ps 0.5 lc rgb '{colour}' title '{work.partition('x')[0]} buyers'",
-                  f"$waits{place} using 2:3 with points pt 6 ps 0.5 lc rgb '{colour}' notitle"]
-    return run_gnuplot(script + "set logscale x\n" + blocks + "plot " + ", ".join(plots) + "\n")
+    script = lines_of(names, head, "milliseconds: p50 (full) to p99 (empty)") + "set logscale x\n"
+    plots = []
+    for place, (buyers, colour) in enumerate(BUYERS.items()):
+        rows = [(*waits, 0.25 - 0.25 * place - number) for number, name in enumerate(names)
+                if (waits := waits_of(readings, name, f"{buyers}x1"))]
+        if rows:
+            script += block(f"waits{place}", rows)
+            colour = f"lc rgb '{colour}'"
+            plots += [f"$waits{place} using 1:3:($2-$1):(0) with vectors nohead lw 2 {colour} notitle",
+                      f"$waits{place} using 1:3 with points pt 7 ps 0.5 {colour} title '{buyers} buyers'",
+                      f"$waits{place} using 2:3 with points pt 6 ps 0.5 {colour} notitle"]
+    return run_gnuplot(script + "plot " + ", ".join(plots) + "\n")
+
+
+def waits_of(readings, name, work):
+    """[p50, p99], or None."""
+    waits = [readings.figure(name, what, work) for what in ("wait_p50_ms", "wait_p99_ms")]
+    return None if None in waits else [max(wait, LEAST_MS) for wait in waits]
 
 
 PLOTS = [("harm", "Speed, and how often a unit was sold twice", draw_harm),

@@ -43,7 +43,7 @@ def plots_there(folder):
 def publish(results):
     os.makedirs(FOLDER, exist_ok=True)
     drawn = plots.draw_all(FOLDER, Readings(results))
-    write(f"{FOLDER}/results.json", json.dumps(results, ensure_ascii=False, indent=1) + "\n")
+    write(f"{FOLDER}/results.json", json.dumps(results, ensure_ascii=False, separators=(",", ":")) + "\n")
     write(f"{FOLDER}/results.md", page.text_of(results))
     write(PAGE, filled(read(PAGE), page.parts_of(results, drawn)))
 
@@ -67,6 +67,9 @@ def main():
         wrong = stale()
         print(*wrong, sep="\n", end="\n" if wrong else "", file=sys.stderr)
         return 1 if wrong else 0
+    if not os.path.exists(f"{asked.output}/results.json"):
+        print(f"bench/compare: {asked.output} has no results.json: run it first, without --publish", file=sys.stderr)
+        return 1
     publish(json.loads(read(f"{asked.output}/results.json")))
     return 0
 

@@ -1,6 +1,12 @@
 """Looks things up in results.json: what the page, the claims and the plots say is read here, and nowhere else."""
+import math
+from typing import NamedTuple
 
 CONFIDENCE = 0.95
+# With fewer slices there are no bounds of the median at 95 %, and no order is claimed.
+SLICES_FOR_BOUNDS = 6
+# The harness takes so long to look: what is sooner is not told apart from at once.
+AT_ONCE_S = 0.05
 # What harness/speed.py calls the work that the page's ratios are of: 8 buyers on one hot product.
 HOT = "8x1"
 # Where a lock that does not hold sells a unit twice. (Where a holder is killed there are units for all who ask.)
@@ -17,6 +23,11 @@ def kind_of(mechanism):
     return "zklock" if mechanism.get("ours") else KINDS.get(mechanism["servers"], mechanism["servers"])
 
 
+def servers_of(mechanism):
+    """How many it needs beside the stock's database."""
+    return SERVER_COUNTS.get(mechanism["servers"], 1)
+
+
 def percent(part):
     return f"{part * 100:.0f} %" if part >= 0.1 or part == 0 else f"{part * 100:.2g} %"
 
@@ -26,6 +37,14 @@ def number(value):
     if value is None:
         return "-"
     return f"{value:.0f}" if abs(value) >= 10 else f"{value:.2g}"
+
+
+class Count(NamedTuple):
+    """Rounds of several experiments together."""
+
+    harmed: int
+    rounds: int
+    least: int  # of the experiment that has the fewest
 
 
 class Readings:
@@ -39,9 +58,6 @@ class Readings:
         """The mechanisms that could be had."""
         return [one for one in self.mechanisms.values() if not one["cannot"]]
 
-    def titles(self, names):
-        return ", ".join(self.mechanisms[name]["title"] for name in names)
-
     def cell(self, name, experiment, fence=False):
         """None where no round of it says anything."""
         cells = self.mechanisms.get(name, {}).get("cells", ())
@@ -49,13 +65,19 @@ class Readings:
                      and cell["rounds"]), None)
 
     def count(self, name, experiments, fence=False, of="harmed"):
-        """(how many of the rounds, of how many) in all these experiments together; None: no rounds at all."""
+        """In how many rounds of these experiments there was harm, or something else; None: no rounds at all."""
         cells = [self.cell(name, experiment, fence) for experiment in experiments]
         cells = [cell for cell in cells if cell is not None]
-        return (sum(cell[of] for cell in cells), sum(cell["rounds"] for cell in cells)) if cells else None
+        rounds = [cell["rounds"] for cell in cells]
+        return Count(sum(cell[of] for cell in cells), sum(rounds), min(rounds)) if cells else None
+
+    def oversold_in(self, name, fence=False):
+        """The experiments in which a unit was sold twice."""
+        cells = [self.cell(name, experiment, fence) for experiment in OVERSELLING]
+        return [cell["experiment"] for cell in cells if cell is not None and cell["overselling"]]
 
     def oversold(self, name, fence=False):
-        """(rounds in which a unit was sold twice, of how many), where a lock can show that it does not hold."""
+        """The rounds in which a unit was sold twice, where a lock can show that it does not hold."""
         return self.count(name, OVERSELLING, fence, "overselling")
 
     def oversold_share(self, name, fence=False):
@@ -78,7 +100,9 @@ class Readings:
     def ratio(self, name, work=HOT):
         """[median, low, high] of its sales to zklock's, or None."""
         said = self.speed(name, work)
-        return said["ratio"] if said else None
+        if not said or not said["ratio"]:
+            return None
+        return said["ratio"] if said["slices"] >= SLICES_FOR_BOUNDS else [said["ratio"][0], 0, math.inf]
 
     def figure(self, name, what, work=HOT):
         said = self.speed(name, work)
@@ -98,13 +122,13 @@ class Readings:
 # ---- What figures are called ----------------------------------------------------------------------------------------
 
 def rounds_text(count):
-    """"3 of 50 rounds"; none of them with its bound."""
+    """"3 of 50 rounds"; none of them with its bound, which of several experiments is that of each."""
     if count is None:
         return "not measured"
-    harmed, rounds = count
-    if harmed:
-        return f"{harmed} of {rounds} rounds"
-    return f"0 of {rounds} rounds (at most {percent(upper_bound(rounds))} of all)"
+    if count.harmed:
+        return f"{count.harmed} of {count.rounds} rounds"
+    each = " for each experiment" if count.least < count.rounds else ""
+    return f"0 of {count.rounds} rounds (≤ {percent(upper_bound(count.least))}{each})"
 
 
 def upper_bound(rounds):
@@ -113,18 +137,24 @@ def upper_bound(rounds):
 
 
 def ratio_text(ratio):
-    return "not measured" if ratio is None else "{} ({} to {})".format(*map(number, ratio))
+    if ratio is None:
+        return "not measured"
+    median, low, high = ratio
+    bounds = f"{number(low)} to {number(high)}" if high < math.inf else "too few slices for bounds"
+    return f"{number(median)} ({bounds})"
 
 
 def seconds_text(seconds):
-    return "not measured" if seconds is None else f"{seconds:.2g} s"
+    if seconds is None:
+        return "not measured"
+    return f"{seconds:.2g} s" if seconds > AT_ONCE_S else "at once"
 
 
 def quotient(above, below):
     """Of two ratios with bounds: [median, low, high]. Its bounds are wide rather than narrow."""
-    if above is None or below is None or 0 in below:
+    if above is None or below is None or not below[0]:
         return None
-    return [above[0] / below[0], above[1] / below[2], above[2] / below[1]]
+    return [above[0] / below[0], above[1] / below[2], above[2] / below[1] if below[1] else math.inf]
 
 
 def against_one(ratio):
@@ -135,10 +165,11 @@ def against_one(ratio):
 
 
 def ranks(ratios):
-    """(rank, name) of {name: [median, low, high]}, fastest first. Two are in the same rank unless the one that begins it
-    is above the other one with its whole interval."""
+    """(rank, name) of {name: [median, low, high]}, fastest first. A rank begins where an interval is below all those
+    before it: whatever two ranks have are told apart."""
     rank, lowest = 0, None
-    for name, ratio in sorted(ratios.items(), key=lambda item: -item[1][0]):
-        if lowest is None or ratio[2] < lowest:
-            rank, lowest = rank + 1, ratio[1]
+    for name, (_, low, high) in sorted(ratios.items(), key=lambda item: -item[1][0]):
+        if lowest is None or high < lowest:
+            rank += 1
+        lowest = low if lowest is None else min(lowest, low)
         yield rank, name

@@ -15,6 +15,7 @@ class Cell:
     sold: int = 0        # units, in all of them
     stuck: list = None   # seconds, of those that went on
     never: int = 0       # of those in which nobody sold any more
+    measures: dict = None  # what else an experiment has measured: by name, the numbers of its rounds
     not_seen: str = ""   # why the others say nothing
     failed: str = ""     # why a round could not be run
 
@@ -25,17 +26,16 @@ class Cell:
     def stuck_median(self):
         return statistics.median(self.stuck) if self.stuck else None
 
-    def text(self):
-        if self.rounds:
-            return f"{self.harmed} of {self.rounds}{', some failed' if self.failed else ''}"
-        return f"failed: {self.failed}" if self.failed else "not seen"
+    def medians(self):
+        """Of each measure."""
+        return {name: statistics.median(values) for name, values in self.measures.items()}
 
 
 def gather(rounds):
     """By (mechanism, experiment, fence)."""
     found = {}
     for one in rounds:
-        cell = found.setdefault((one["mechanism"], one["experiment"], one["fence"]), Cell(stuck=[]))
+        cell = found.setdefault((one["mechanism"], one["experiment"], one["fence"]), Cell(stuck=[], measures={}))
         if "failed" in one:
             cell.failed = one["failed"]
         elif "not_seen" in one:
@@ -56,6 +56,8 @@ def add(cell, outcome):
             cell.never += 1
         else:
             cell.stuck.append(outcome["stuck_s"])
+    for name, value in outcome.get("measures", {}).items():
+        cell.measures.setdefault(name, []).append(value)
 
 
 def contradictions(families, found):

@@ -1,0 +1,218 @@
+"""The arithmetic of verdicts and claims, on results that are made up; and docs/comparison.md is what its JSON gives.
+
+    cd bench && python3 -m unittest comparison.page_test
+"""
+import os
+import re
+import unittest
+
+from .harness import claims, page, plots, publish, readings, verdicts
+from .harness.mechanism import HARMFUL, SAFE, Mechanism
+from .harness.readings import Count, Readings
+
+NAMES = {"zklock": "zookeeper", "curator": "zookeeper", "etcd-lock-service": "etcd", "redis-random-value": "redis",
+         "redis-counter": "redis", "redis-fair-list": "redis", "redis-five-segments": "redis",
+         "redlock-parallel": "redis-5", "redlock-six-parallel": "redis-6", "row-for-update": "none",
+         "conditional-update": "none"}
+
+
+def cell(experiment, harmed, rounds, fence=False, **more):
+    return {"experiment": experiment, "fence": fence, "rounds": rounds, "harmed": harmed, "oversold": harmed,
+            "overselling": harmed, "sold": 6 * rounds, "bound": None, "stuck_median_s": None, "never": 0,
+            "measures": {}, "theory": None, "not_seen": "", "failed": "", **more}
+
+
+def mechanism(name, cells=(), **more):
+    return {"name": name, "title": f"the lock {name}", "source": "-", "servers": NAMES.get(name, "none"),
+            "database": "postgresql", "ours": name == "zklock", "timeout_ms": 1000, "token": "", "cannot": "",
+            "lines": 20, "branches": 2, "cells": list(cells), **more}
+
+
+def slices(ratio, **more):
+    return {"sales_per_s": 100, "wait_p50_ms": 10, "wait_p99_ms": 50, "longest_wait_ms": 100, "overtaking": 0.5,
+            "database_cpu_ms": 1, "lock_cpu_ms": 1, "lock_requests": 4, "ratio": ratio, "slices": 10, **more}
+
+
+def results(*mechanisms, **more):
+    return {"facts": {"date": "2030-01-01", "commit": "abc", "quick": False, "processors": 2, "library_lines": 12345},
+            "versions": {"etcd": "3.4"}, "settings": {}, "experiments": {"rush": "Nine at once.", "strange": ""},
+            "families": [{"family": "all", "mechanisms": list(mechanisms)}], "speed": {}, **more}
+
+
+def verdict_of(claim, made):
+    return next(verdict for said, _, verdict in claims.claims(Readings(made)) if claim in said)
+
+
+class Verdicts(unittest.TestCase):
+    def test_none_of_fifty_is_at_most_six_percent(self):
+        self.assertAlmostEqual(readings.upper_bound(50), 0.0582, 4)
+        self.assertAlmostEqual(verdicts.Cell(rounds=50).bound(), 0.0582, 4)
+        self.assertIsNone(verdicts.Cell(rounds=50, harmed=1).bound())
+        self.assertIsNone(verdicts.Cell().bound())
+
+    def test_rounds_are_gathered_and_those_that_say_nothing_are_not_counted(self):
+        key = {"mechanism": "a", "experiment": "rush", "fence": False}
+        outcome = {"harm": True, "oversold": 2, "sold": 9, "stuck_s": None, "measures": {"votes": 3}}
+        found = verdicts.gather([{**key, "outcome": outcome}, {**key, "not_seen": "why"}, {**key, "failed": "died"},
+                                 {**key, "outcome": {**outcome, "harm": False, "oversold": 0, "stuck_s": 2.0}}])
+        one = found["a", "rush", False]
+        self.assertEqual((one.rounds, one.harmed, one.oversold, one.overselling, one.sold), (2, 1, 2, 1, 18))
+        self.assertEqual((one.never, one.stuck_median(), one.failed, one.medians()), (1, 2.0, "died", {"votes": 3}))
+
+    def test_contradictions_are_told_both_ways_and_a_fence_turns_theory(self):
+        one = Mechanism("a", "a", "a", "-", theory={"rush": SAFE, "late-write": HARMFUL})
+        found = {("a", "rush", False): verdicts.Cell(rounds=5, harmed=1),
+                 ("a", "late-write", False): verdicts.Cell(rounds=5),
+                 ("a", "late-write", True): verdicts.Cell(rounds=5)}
+        said = list(verdicts.contradictions([("", "", [one])], found))
+        self.assertEqual(said, ["a, rush: theory says no harm, 1 of 5 rounds show some",
+                                "a, late-write: theory says harm, and none of 5 rounds shows it"])
+
+
+class Figures(unittest.TestCase):
+    def test_a_bound_is_that_of_each_experiment_and_not_of_all_together(self):
+        self.assertEqual(readings.rounds_text(Count(0, 50, 50)), "0 of 50 rounds (≤ 5.8 %)")
+        self.assertEqual(readings.rounds_text(Count(0, 100, 50)), "0 of 100 rounds (≤ 5.8 % for each experiment)")
+        self.assertEqual(readings.rounds_text(Count(3, 100, 50)), "3 of 100 rounds")
+        self.assertEqual(readings.rounds_text(None), "not measured")
+
+    def test_cells_without_rounds_are_not_counted(self):
+        read = Readings(results(mechanism("zklock", [cell("rush", 0, 20), cell("cut-off", 0, 0, not_seen="why")])))
+        self.assertEqual(read.count("zklock", ("rush", "cut-off")), (0, 20, 20))
+        self.assertIsNone(read.count("zklock", ("cut-off",)))
+        self.assertIsNone(read.count("nobody", ("rush",)))
+
+    def test_experiments_have_equal_weight_however_many_rounds_they_have(self):
+        read = Readings(results(mechanism("zklock", [cell("rush", 0, 90), cell("late-write", 10, 10)])))
+        self.assertEqual(read.oversold_share("zklock"), 0.5)
+
+    def test_ranks_are_told_apart_by_all_their_intervals(self):
+        ranks = dict((name, rank) for rank, name in readings.ranks(
+            {"a": [9, 8, 10], "b": [7, 5, 9], "c": [5.5, 5.2, 6], "d": [2, 1, 3]}))
+        self.assertEqual(ranks, {"a": 1, "b": 1, "c": 1, "d": 2})
+
+    def test_too_few_slices_have_no_bounds_and_claim_no_order(self):
+        read = Readings(results(mechanism("zklock"), speed={"8x1": {"zklock": slices([3, 2.9, 3.1], slices=5)}}))
+        self.assertEqual(readings.against_one(read.ratio("zklock")), "not told apart")
+        self.assertEqual(readings.ratio_text(read.ratio("zklock")), "3 (too few slices for bounds)")
+        self.assertEqual(readings.against_one([3, 2.9, 3.1]), "faster")
+        self.assertEqual(readings.against_one([0.5, 0.4, 1.1]), "not told apart")
+
+    def test_a_quotient_has_the_wider_bounds(self):
+        self.assertEqual(readings.quotient([4, 2, 8], [2, 1, 4]), [2, 0.5, 8])
+        self.assertIsNone(readings.quotient(None, [2, 1, 4]))
+
+
+class Claims(unittest.TestCase):
+    def test_nothing_measured_says_so_everywhere(self):
+        for made in (results(), results(*map(mechanism, NAMES))):
+            self.assertEqual({verdict for _, _, verdict in claims.claims(Readings(made))}, {"not measured"})
+            self.assertTrue(all(claims.against(Readings(made))))
+            self.assertTrue(all(figures for _, _, figures in claims.guide(Readings(made))))
+
+    def database(self, ratio, waits_for):
+        made = results(mechanism("row-for-update"), mechanism("zklock"), mechanism("redis-random-value"),
+                       settings={"postgresql": {"waits_for": waits_for}},
+                       speed={"8x1": {"row-for-update": slices(ratio), "zklock": slices([1, 1, 1]),
+                                      "redis-random-value": slices([5, 4, 6])}})
+        return verdict_of("in the database is the slowest", made)
+
+    def test_the_database_is_slowest_only_below_all_intervals(self):
+        self.assertEqual(self.database([0.5, 0.4, 0.6], "memory: fsync off"), "true")
+        self.assertEqual(self.database([1.2, 0.9, 1.4], "memory: fsync off"), "not told apart")
+
+    def test_that_the_database_is_faster_holds_at_its_durability_only(self):
+        self.assertEqual(self.database([3, 2, 4], "memory: fsync off"), "at this durability only")
+        self.assertEqual(self.database([3, 2, 4], "disk: fsync on"), "false")
+
+    def test_five_segments(self):
+        for ratio, verdict in (([5, 4.5, 5.5], "false"), ([50, 44, 60], "true"), ([40, 10, 70], "not told apart")):
+            made = results(mechanism("redis-five-segments"), mechanism("redis-random-value"), speed={
+                "64x1": {"redis-five-segments": slices(ratio), "redis-random-value": slices([8, 7.5, 8.5])}})
+            self.assertEqual(verdict_of("Five segments", made), verdict)
+
+    def test_a_queue_of_redis_keeps_order_only_if_a_dead_waiter_does_not_stop_it(self):
+        for overtaking, stuck, verdict in ((0.01, 0, "true"), (0.4, 0, "false"), (0.01, 9, "false")):
+            made = results(mechanism("redis-fair-list", [cell("waiter-killed", stuck, 20)]),
+                           speed={"8x1": {"redis-fair-list": slices([1, 1, 1], overtaking=overtaking)}})
+            self.assertEqual(verdict_of("Redis keeps", made), verdict)
+
+    def test_redlock_and_odd_numbers(self):
+        def made(five, six):
+            return results(mechanism("redlock-parallel", [cell("two-servers-down", five, 20), cell("rush", 0, 20)]),
+                           mechanism("redlock-six-parallel", [cell("two-servers-down", six, 20), cell("rush", 0, 20)]))
+        self.assertEqual(verdict_of("Redlock goes on", made(0, 0)), "true")
+        self.assertEqual(verdict_of("Redlock goes on", made(1, 0)), "false")
+        self.assertEqual(verdict_of("odd", made(0, 0)), "false")
+        self.assertEqual(verdict_of("odd", made(0, 3)), "true")
+
+    def test_the_simplest_is_the_shortest_of_those_that_did_no_harm(self):
+        def made(harmed):
+            fine = [cell(name, 0, 20) for name in readings.COMPLETE]
+            return results(mechanism("curator", fine, lines=50),
+                           mechanism("row-for-update", [cell("rush", harmed, 20), *fine[1:]], lines=22))
+        self.assertEqual(verdict_of("simplest", made(0)), "false")
+        self.assertEqual(verdict_of("simplest", made(1)), "true")
+
+    def test_two_to_three_p99(self):
+        for harmed, verdict in ((0, "true"), (1, "false")):
+            made = results(mechanism("redis-random-value", [cell("timeout-2-p99", 0, 20),
+                                                            cell("timeout-3-p99", harmed, 20)]))
+            self.assertEqual(verdict_of("P99", made), verdict)
+
+    def test_a_guide_says_that_redis_with_a_fence_is_no_worse(self):
+        def of(harmed):
+            made = results(*(mechanism(name, [cell("late-write", count, 50, True)], token="a number")
+                             for name, count in (("zklock", 0), ("redis-counter", harmed))))
+            return "\n".join(figures for _, _, figures in claims.guide(Readings(made)))
+        self.assertIn("zklock with its token does no better here", of(0))
+        self.assertNotIn("zklock with its token does no better here", of(1))
+        self.assertIn("1 of 50 rounds, of late-write: **not enough**", of(1))
+
+
+class Page(unittest.TestCase):
+    def made(self):
+        return results(
+            mechanism("zklock", [cell("rush", 0, 50), cell("late-write", 50, 50), cell("late-write", 0, 50, True),
+                                 cell("holder-killed", 0, 50, stuck_median_s=1.2)], token="the czxid"),
+            mechanism("curator", [cell("rush", 0, 0, failed="CannotServe: zookeeper has ended by itself"),
+                                  cell("strange", 0, 0, not_seen="no | packet")]),
+            mechanism("jedis", cannot="no package"),
+            mechanism("conditional-update", [cell("rush", 1, 20, theory=SAFE),
+                                             cell("late-write", 0, 20, theory=HARMFUL)]),
+            speed={"8x1": {"zklock": slices([1, 1, 1]), "unheard-of": slices(None, wait_p50_ms=None, overtaking=None)}})
+
+    def test_all_rows_are_there_whatever_could_not_be_measured(self):
+        text = page.text_of(self.made()) + "".join(page.parts_of(self.made(), plots=[]).values())
+        for wanted in ("failed: CannotServe: zookeeper has ended by itself", "not seen: no \\| packet",
+                       "not measured: no package", "1 of 20 **theory: safe**", "0 of 20 (≤ 14 %) **theory: harmful**",
+                       "| `unheard-of` | not measured", "rush 1 of 20 (theory: none)"):
+            self.assertIn(wanted, text)
+
+    def test_every_part_has_its_place(self):
+        parts = page.parts_of(self.made(), plots=[])
+        text = publish.filled(publish.read(publish.PAGE), parts)
+        self.assertEqual(publish.emptied(text), publish.emptied(publish.read(publish.PAGE)))
+        self.assertLess(text.index("What speaks against zklock"), text.index("Which lock to take\n"))
+        with self.assertRaises(ValueError):
+            publish.filled(text.replace("bench/compare: guide", "bench/compare: gone"), parts)
+
+    def test_labels_touch_neither_each_other_nor_points(self):
+        points = {f"redis-of-number-{number}": [(2 + number / 100, 0.8), (2 + number / 100, 0)] for number in range(20)}
+        place = plots.Place([0.5, 20])
+        boxes = [(x, y, x, y) for x, y in (place.point(*point) for both in points.values() for point in both)]
+        for name, x, y, side in re.findall(r"set label '(.*)' at screen (.*), screen (.*) (left|right) ",
+                                           "".join(plots.labels(points, place))):
+            width, x, y = len(name) * plots.LETTER, float(x) * plots.SIZE["width"], float(y) * plots.SIZE["height"]
+            box = (x - (width if side == "right" else 0), y - 6, x + (width if side == "left" else 0), y + 6)
+            self.assertFalse([other for other in boxes if plots.touch(box, other)], name)
+            boxes.append(box)
+        self.assertEqual(len(boxes), 60)
+
+    def test_the_committed_page_is_what_the_committed_results_give(self):
+        self.assertEqual(publish.stale(), [])
+        self.assertTrue(os.path.exists(publish.PAGE))
+
+
+if __name__ == "__main__":
+    unittest.main()
