@@ -202,7 +202,7 @@ class Page(unittest.TestCase):
         place = plots.Place([0.5, 20])
         boxes = [(x, y, x, y) for x, y in (place.point(*point) for both in points.values() for point in both)]
         for name, x, y, side in re.findall(r"set label '(.*)' at screen (.*), screen (.*) (left|right) ",
-                                           "".join(plots.labels(points, place))):
+                                           "".join(plots.labels(points, place, {"Redis": points}))):
             width, x, y = len(name) * plots.LETTER, float(x) * plots.SIZE["width"], float(y) * plots.SIZE["height"]
             box = (x - (width if side == "right" else 0), y - 6, x + (width if side == "left" else 0), y + 6)
             self.assertFalse([other for other in boxes if plots.touch(box, other)], name)

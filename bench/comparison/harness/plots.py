@@ -11,7 +11,7 @@ SHAPES = {"database": (5, 4), "Redis": (7, 6), "Redlock": (9, 8), "etcd": (13, 1
           "zklock": (15, 14)}
 LABEL_SIZE = 10
 # Of a letter of a label, and of a line, in pixels of the picture.
-LETTER, LINE = 6.7, 13
+LETTER, LINE = 7, 13
 HEAD = """set terminal svg size {width},{height} font 'sans-serif,12' background 'white'
 set output '{output}'
 set encoding utf8
@@ -87,8 +87,9 @@ def distance(point, corner, width):
     return math.hypot(across, 1.5 * (corner[1] + LINE / 2 - point[1]))
 
 
-def labels(points, place):
+def labels(points, place, kinds):
     """gnuplot's commands for the name of each point, and for a line to it where it is not beside it."""
+    colours = {name: COLOURS[kind] for kind, names in kinds.items() for name in names}
     shown = [place.point(*point) for both in points.values() for point in both]
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in shown]
     for name, (first, *_) in sorted(points.items(), key=lambda item: item[1][0]):
@@ -100,7 +101,7 @@ def labels(points, place):
         if math.dist(end, point) > 16:
             yield f"set arrow from {screen(point)} to {screen(end)} nohead lw 0.5 lc rgb '#aaaaaa'\n"
         side, edge = ("left", x) if x + width / 2 > point[0] else ("right", x + width)
-        yield f"set label '{name}' at {screen((edge, y + LINE / 2))} {side} font ',{LABEL_SIZE}'\n"
+        yield f"set label '{name}' at {screen((edge, y + LINE / 2))} {side} font ',{LABEL_SIZE}' tc rgb '{colours[name]}'\n"
 
 
 def screen(point):
@@ -118,10 +119,11 @@ def draw_harm(readings, head):
     if not points:
         return False
     place = Place([first[0] for first, *_ in points.values()])
-    script = HEAD.format(**head, **SIZE) + "".join(labels(points, place)) + HARM.format(
+    kinds = kinds_of(points, readings)
+    script = HEAD.format(**head, **SIZE) + "".join(labels(points, place, kinds)) + HARM.format(
         **AREA, low=10**place.low, high=10**place.high, shares=SHARES)
     blocks, plots = "", []
-    for number, (kind, names) in enumerate(kinds_of(points, readings).items()):
+    for number, (kind, names) in enumerate(kinds.items()):
         blocks += block(f"open{number}", [points[name][0] for name in names])
         colour, (full, empty) = f"lc rgb '{COLOURS[kind]}'", SHAPES[kind]
         plots.append(f"$open{number} using 1:2 with points pt {full} ps 1 {colour} title '{kind}'")
