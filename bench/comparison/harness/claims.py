@@ -138,7 +138,8 @@ def enough(readings, name, fence=None):
     said = f"{where} unit was sold twice in {rounds_text(count)}"
     if count.harmed:
         return f"{said}, of {', '.join(readings.oversold_in(name, bool(fence)))}: **not enough** if that must not be."
-    return f"{said}: **enough**."
+    missing = readings.missing(name, bool(fence))
+    return f"{said}: {'**enough**' if not missing else 'not measured in ' + ', '.join(missing)}."
 
 
 def pace(readings, name):
@@ -170,9 +171,11 @@ def redis_without(readings):
 
 def redis_with(readings):
     restarted = readings.count("redis-counter", ("server-restarted",), True, "overselling")
+    again = readings.count("redis-counter", ("counter-goes-back",), True)
     return (f"{enough(readings, 'redis-counter', True)} {same_as_zklock(readings)}{pace(readings, 'redis-counter')}"
-            " The counter is in the memory of one server: when that was restarted as its package configures it, a unit"
-            f" was sold twice in {rounds_text(restarted)}.")
+            " The counter is in the memory of one server. That was restarted as its package configures it, in the"
+            " middle of a sale, and a unit was sold twice in spite of the fence:"
+            f" {rounds_text(restarted)}; after 50 grants, and a number came again: {rounds_text(again)}.")
 
 
 def same_as_zklock(readings):
@@ -193,7 +196,7 @@ def redlock(readings):
 
 def etcd(readings):
     return " ".join((enough(readings, "etcd-lock-service", False), enough(readings, "etcd-lock-service", True),
-                     pace(readings, "etcd-lock-service"), durability(readings)))
+                     pace(readings, "etcd-lock-service"), durability(readings))).strip()
 
 
 def zookeeper(readings):
@@ -203,7 +206,7 @@ def zookeeper(readings):
                                           ("overtaking", percent)))
     killed = readings.count("zklock", ("leader-killed",), True)
     return (f"{enough(readings, 'zklock', False)} {enough(readings, 'zklock', True)} The leader of the servers was"
-            f" killed: harm in {rounds_text(killed)}. The order, {BUYERS}: grants that overtook somebody:"
+            f" killed, and that did harm: {rounds_text(killed)}. The order, {BUYERS}: grants that overtook somebody:"
             f" {listed(passed) or 'not measured'}; longest wait: {listed(longest) or 'not measured'}.")
 
 
@@ -218,7 +221,7 @@ def claims(readings):
         ("Redlock goes on when two of five servers are dead", redlock_survives),
         ("The number of servers has to be odd", odd_number),
         ("ZooKeeper is the simplest choice that is complete", zookeeper_is_simplest),
-        ("A time-out of 2 to 3 times the P99 of the work keeps others out", two_to_three_p99))]
+        ("A time-out of 2 to 3 times the P99 of the work is long enough for it", two_to_three_p99))]
 
 
 def with_ratio(readings, names, work=HOT):
@@ -285,8 +288,8 @@ def redlock_survives(readings):
         return "-", NOT_MEASURED
     forgot = summed(readings.count(name, ("majority-forgets",), of="overselling") for name in names)
     return (f"two were dead, or answered nothing for a while, and nobody sold:"
-            f" {listed({name: rounds_text(count) for name, count in down.items()})}. The two came back, and a third one had"
-            f" forgotten its keys: a unit was sold twice in {rounds_text(forgot)}",
+            f" {listed({name: rounds_text(count) for name, count in down.items()})}. The two came back, and a third one"
+            f" had forgotten its keys: a unit was sold twice: {rounds_text(forgot)}",
             FALSE if any(count.harmed for count in down.values()) else TRUE)
 
 
@@ -331,17 +334,22 @@ def two_to_three_p99(readings):
     said = "; ".join(f"{factor} × P99: {rounds_text(count)}" for factor, count in found.items())
     stopped = summed(readings.count(name, ("holder-stopped",), of="overselling") for name in names)
     return (f"harm under locks of Redis, by time-out: {said}. A holder that was stopped for twice its time-out,"
-            f" whatever that is, sold a unit twice in {rounds_text(stopped)}",
+            f" whatever that is, sold a unit twice: {rounds_text(stopped)}",
             FALSE if any(count and count.harmed for count in (found["2"], found["3"])) else TRUE)
 
 
 # ---- The stars ------------------------------------------------------------------------------------------------------
 
 def stars(readings):
-    """(kind, what articles give, the lock measured, its ratio, units sold twice without a fence, and with)."""
+    """(kind, what articles give, the lock measured, its ratio, units sold twice without a fence, and with, what it is
+    made of)."""
     for kind, name in (*TO_TAKE.items(), ("Redis", "redis-counter")):
         if name not in readings.mechanisms:
             continue
+        one = readings.mechanisms[name]
         given = "speed {}, reliability {}".format(*STARS[kind]) if kind in STARS else "none"
-        fenced = rounds_text(readings.oversold(name, True)) if readings.mechanisms[name]["token"] else "has none"
-        yield kind, given, f"`{name}`", ratio_text(readings.ratio(name)), rounds_text(readings.oversold(name)), fenced
+        fenced = rounds_text(readings.oversold(name, True)) if one["token"] else "has none"
+        memory_mb = readings.results["settings"].get(one["servers"], {}).get("memory_mb")
+        made_of = f"{one['lines']}, {one['branches']}, {servers_of(one)}, {number(memory_mb)} MB"
+        yield (kind, given, f"`{name}`", ratio_text(readings.ratio(name)), rounds_text(readings.oversold(name)), fenced,
+               made_of)

@@ -96,7 +96,8 @@ def text_of(results):
     parts = ["<!-- Written by bench/compare. -->\n\n# The comparison: all cells\n\n",
              "In how many rounds each experiment did harm. [What that means](../comparison.md)\n"]
     for family in results["families"]:
-        parts += [f"\n## {family['family']}\n\n", all_cells(family["mechanisms"]), *remarks(family["mechanisms"])]
+        said = "".join(remarks(family["mechanisms"]))
+        parts += [f"\n## {family['family']}\n\n", all_cells(family["mechanisms"]), f"\n{said}" if said else ""]
     readings = Readings(results)
     for work in readings.speeds:
         parts += [f"\n## {work_title(work)}\n\n", speeds_of(readings, work)]
@@ -140,7 +141,6 @@ def against_theory(cell):
 
 def remarks(mechanisms):
     """What else was measured, and why cells say nothing, or less than they could."""
-    yield "\n"
     for one in mechanisms:
         for cell in one["cells"]:
             said = [f"{name.replace('_', ' ')} {number(value)}" for name, value in cell["measures"].items()]
@@ -190,13 +190,14 @@ def parts_of(results, plots):
             "guide": table(["when", "take", "figures"], claims.guide(readings)),
             **{name: pictures.get(name, "Not measured.\n") for name in ("harm", "recovery", "waits")},
             "stars": table(["", "stars of articles", "measured", "sales ÷ zklock's", "sold twice, without a fence",
-                            "sold twice, with one"], claims.stars(readings)),
+                            "sold twice, with one", "lines, branches, servers, their memory"], claims.stars(readings)),
             "claims": table(["claim", "measured", "verdict"], [[claim, plain(figures), f"**{verdict}**"]
                                                                for claim, figures, verdict in claims.claims(readings)]),
             "families": "".join(f"### {family['family']}\n\n{summary_of(family['mechanisms'])}\n"
                                 for family in results["families"]),
             "speeds": speed_parts(readings),
-            "experiments": "".join(f"- `{name}`{f': {text}' if text else ''}\n" for name, text in results["experiments"].items()),
+            "experiments": "".join(f"- `{name}`{f': {text}' if text else ''}\n"
+                                   for name, text in results["experiments"].items()),
             "settings": settings_text(results), "cannot": cannot_text(readings)}
 
 

@@ -101,7 +101,8 @@ def labels(points, place, kinds):
         if math.dist(end, point) > 16:
             yield f"set arrow from {screen(point)} to {screen(end)} nohead lw 0.5 lc rgb '#aaaaaa'\n"
         side, edge = ("left", x) if x + width / 2 > point[0] else ("right", x + width)
-        yield f"set label '{name}' at {screen((edge, y + LINE / 2))} {side} font ',{LABEL_SIZE}' tc rgb '{colours[name]}'\n"
+        yield (f"set label '{name}' at {screen((edge, y + LINE / 2))} {side} font ',{LABEL_SIZE}'"
+               f" tc rgb '{colours[name]}'\n")
 
 
 def screen(point):

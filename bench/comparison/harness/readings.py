@@ -76,6 +76,11 @@ class Readings:
         cells = [self.cell(name, experiment, fence) for experiment in OVERSELLING]
         return [cell["experiment"] for cell in cells if cell is not None and cell["overselling"]]
 
+    def missing(self, name, fence=False):
+        """Those that could show it, and of which no round says anything."""
+        return [one for one in OVERSELLING if self.cell(name, one, fence) is None
+                and (one != "cut-off" or self.mechanisms[name]["servers"] != "none")]
+
     def oversold(self, name, fence=False):
         """The rounds in which a unit was sold twice, where a lock can show that it does not hold."""
         return self.count(name, OVERSELLING, fence, "overselling")
@@ -90,9 +95,10 @@ class Readings:
         """Whether it sold nothing twice, and nobody was stuck behind the dead: with a fence, if it has one. False also
         where an experiment has no rounds that would tell."""
         fence = bool(self.mechanisms[name]["token"])
-        wanted = [one for one in COMPLETE if one != "cut-off" or self.mechanisms[name]["servers"] != "none"]
-        cells = [self.cell(name, experiment, fence) for experiment in wanted]
-        return all(cell is not None and not cell["harmed"] for cell in cells)
+        if self.missing(name, fence):
+            return False
+        count, killed = self.count(name, OVERSELLING, fence), self.cell(name, "holder-killed", fence)
+        return not count.harmed and killed is not None and not killed["harmed"]
 
     def speed(self, name, work=HOT):
         return self.speeds.get(work, {}).get(name)
