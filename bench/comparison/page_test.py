@@ -169,6 +169,17 @@ class Claims(unittest.TestCase):
         self.assertNotIn("zklock with its token does no better here", of(1))
         self.assertIn("1 of 50 rounds, of late-write: **not enough**", of(1))
 
+    def test_a_lock_is_enough_only_if_all_experiments_have_rounds_enough(self):
+        for cells, words in (([cell(name, 0, 20) for name in readings.OVERSELLING], "**enough**"),
+                             ([cell(name, 0, 19) for name in readings.OVERSELLING], "too few rounds to say more"),
+                             ([cell("rush", 0, 20)], "not measured in holder-stopped, late-write, work-too-long")):
+            made = results(mechanism("conditional-update", cells))
+            self.assertIn(words, claims.guide(Readings(made))[0][2])
+
+    def test_too_few_rounds_without_harm_are_no_verdict(self):
+        made = results(mechanism("redlock-parallel", [cell("two-servers-down", 0, 2)]))
+        self.assertEqual(verdict_of("Redlock goes on", made), "not measured")
+
 
 class Page(unittest.TestCase):
     def made(self):

@@ -139,7 +139,9 @@ def enough(readings, name, fence=None):
     if count.harmed:
         return f"{said}, of {', '.join(readings.oversold_in(name, bool(fence)))}: **not enough** if that must not be."
     missing = readings.missing(name, bool(fence))
-    return f"{said}: {'**enough**' if not missing else 'not measured in ' + ', '.join(missing)}."
+    if missing:
+        return f"{said}: not measured in {', '.join(missing)}."
+    return f"{said}: {'**enough**' if count.harmless() else 'too few rounds to say more'}."
 
 
 def pace(readings, name):
@@ -181,7 +183,7 @@ def redis_with(readings):
 def same_as_zklock(readings):
     """It must be said if it is so."""
     ours, theirs = (readings.oversold(name, True) for name in ("zklock", "redis-counter"))
-    if ours and theirs and ours.harmed == theirs.harmed == 0:
+    if ours and theirs and ours.harmless() and theirs.harmless():
         return "**zklock with its token does no better here**: the fence keeps the stock right, not the lock. "
     return ""
 
@@ -235,6 +237,10 @@ def summed(counts):
     return Count(sum(harmed), sum(rounds), min(least)) if counts else None
 
 
+def true_if(holds):
+    return NOT_MEASURED if holds is None else TRUE if holds else FALSE
+
+
 def database_is_slowest(readings):
     """Of what waits in the database the fastest, beside the locks of the other kinds that one would take."""
     locks = with_ratio(readings, [one["name"] for one in readings.can()
@@ -260,11 +266,12 @@ def redis_keeps_order(readings):
     stops = {name: readings.count(name, ("waiter-killed",)) for name in queues if name in passed}
     if not stops:
         return "-", NOT_MEASURED
-    keeps = any(passed[name] <= IN_ORDER and count is not None and not count.harmed for name, count in stops.items())
+    in_order = [stops[name].harmless() if stops[name] else None for name in stops if passed[name] <= IN_ORDER]
+    verdict = TRUE if True in in_order else NOT_MEASURED if None in in_order else FALSE
     return (f"grants that overtook somebody, {BUYERS}:"
             f" {listed({name: percent(part) for name, part in passed.items()})}. A waiter was killed, and who was"
             f" behind it never sold: {listed({name: rounds_text(count) for name, count in stops.items()})}",
-            TRUE if keeps else FALSE)
+            verdict)
 
 
 def five_segments(readings):
@@ -290,7 +297,7 @@ def redlock_survives(readings):
     return (f"two were dead, or answered nothing for a while, and nobody sold:"
             f" {listed({name: rounds_text(count) for name, count in down.items()})}. The two came back, and a third one"
             f" had forgotten its keys: a unit was sold twice: {rounds_text(forgot)}",
-            FALSE if any(count.harmed for count in down.values()) else TRUE)
+            true_if(summed(down.values()).harmless()))
 
 
 def odd_number(readings):
@@ -302,12 +309,13 @@ def odd_number(readings):
     six = harm_of("redlock-six-in-turn", "redlock-six-parallel")
     if not five or not six:
         return "-", NOT_MEASURED
-    least, most = summed(five.values()), summed(six.values())
+    of_five, of_six = summed(five.values()), summed(six.values())
+    worse = of_six.harmed / of_six.rounds > of_five.harmed / of_five.rounds
     speeds = {name: ratio_text(readings.ratio(name)) for name in (*five, *six)}
     return (f"harm in a rush, with two servers down, and when six asked at once:"
             f" {listed({name: rounds_text(count) for name, count in {**five, **six}.items()})}. Sales ÷ zklock's,"
             f" {BUYERS}: {listed(speeds)}",
-            TRUE if most.harmed / most.rounds > least.harmed / least.rounds else FALSE)
+            true_if(None if of_six.harmless() is None else worse))
 
 
 def zookeeper_is_simplest(readings):
@@ -335,7 +343,7 @@ def two_to_three_p99(readings):
     stopped = summed(readings.count(name, ("holder-stopped",), of="overselling") for name in names)
     return (f"harm under locks of Redis, by time-out: {said}. A holder that was stopped for twice its time-out,"
             f" whatever that is, sold a unit twice: {rounds_text(stopped)}",
-            FALSE if any(count and count.harmed for count in (found["2"], found["3"])) else TRUE)
+            true_if(summed((found["2"], found["3"])).harmless()))
 
 
 # ---- The stars ------------------------------------------------------------------------------------------------------
@@ -350,6 +358,7 @@ def stars(readings):
         given = "speed {}, reliability {}".format(*STARS[kind]) if kind in STARS else "none"
         fenced = rounds_text(readings.oversold(name, True)) if one["token"] else "has none"
         memory_mb = readings.results["settings"].get(one["servers"], {}).get("memory_mb")
-        made_of = f"{one['lines']}, {one['branches']}, {servers_of(one)}, {number(memory_mb)} MB"
+        memory = f"{number(memory_mb)} MB" if memory_mb else "-"
+        made_of = f"{one['lines']}, {one['branches']}, {servers_of(one)}, {memory}"
         yield (kind, given, f"`{name}`", ratio_text(readings.ratio(name)), rounds_text(readings.oversold(name)), fenced,
                made_of)

@@ -5,6 +5,8 @@ from typing import NamedTuple
 CONFIDENCE = 0.95
 # With fewer slices there are no bounds of the median at 95 %, and no order is claimed.
 SLICES_FOR_BOUNDS = 6
+# With fewer rounds of an experiment than a full run has, none that did harm say nothing.
+ROUNDS_TO_TELL = 20
 # The harness takes so long to look: what is sooner is not told apart from at once.
 AT_ONCE_S = 0.05
 # What harness/speed.py calls the work that the page's ratios are of: 8 buyers on one hot product.
@@ -45,6 +47,10 @@ class Count(NamedTuple):
     harmed: int
     rounds: int
     least: int  # of the experiment that has the fewest
+
+    def harmless(self):
+        """None: there are too few rounds to tell."""
+        return False if self.harmed else True if self.least >= ROUNDS_TO_TELL else None
 
 
 class Readings:
@@ -97,8 +103,8 @@ class Readings:
         fence = bool(self.mechanisms[name]["token"])
         if self.missing(name, fence):
             return False
-        count, killed = self.count(name, OVERSELLING, fence), self.cell(name, "holder-killed", fence)
-        return not count.harmed and killed is not None and not killed["harmed"]
+        return (self.cell(name, "holder-killed", fence) is not None
+                and bool(self.count(name, COMPLETE, fence).harmless()))
 
     def speed(self, name, work=HOT):
         return self.speeds.get(work, {}).get(name)
