@@ -4,6 +4,8 @@ from dataclasses import dataclass
 # What theory says of a mechanism in an experiment, by the experiment's name; what is not named is not judged.
 # SAFE: harm in no round. HARMFUL: harm in some round; if none shows it, the experiment is too weak.
 SAFE, HARMFUL = "safe", "harmful"
+# Of a waiter's place in a queue.
+LEASED, FOR_EVER = "leased", "for ever"
 
 
 def profile(safe, harmful):
@@ -14,7 +16,7 @@ def profile(safe, harmful):
 # that has been given back is free, whether or not its holder hears so.
 ANY = profile("commit-reply-lost release-reply-lost", "commit-reply-lost-new-order")
 # Nobody is excluded, and nobody waits.
-NOBODY = {**ANY, **profile("holder-killed waiter-killed forgotten taken-twice opposite-orders",
+NOBODY = {**ANY, **profile("holder-killed waiter-killed forgotten taken-twice opposite-orders counter-goes-back",
                            "rush holder-stopped late-write work-too-long orders-of-two one-ticket")}
 # The database is the lock: what it grants lasts as long as the transaction, or the connection.
 DATABASE = {**ANY, **profile("rush holder-killed holder-stopped late-write work-too-long waiter-killed taken-twice"
@@ -24,16 +26,17 @@ STAYS = {**ANY, **profile("rush holder-stopped late-write work-too-long cut-off 
                           " buyers-clock orders-of-two one-ticket",
                           "holder-killed forgotten taken-twice reply-lost server-restarted opposite-orders")}
 # A lock that passes on after its time-out, with nobody to say so to a late holder.
-PASSES_ON = {**ANY, **profile("rush holder-killed waiter-killed forgotten reply-lost two-servers-down buyers-clock"
-                              " strangers-unlock opposite-orders orders-of-two one-ticket",
+PASSES_ON = {**ANY, **profile("rush holder-killed waiter-killed waiter-gives-up forgotten reply-lost two-servers-down"
+                              " buyers-clock strangers-unlock opposite-orders orders-of-two one-ticket",
                               "holder-stopped late-write work-too-long cut-off taken-twice server-restarted"
                               " majority-forgets primary-lost servers-clock")}
 EXPIRES = {**PASSES_ON, **profile("timeout-100-p99", "timeout-half-p99")}
 # The same, but its holder renews it for as long as it runs.
 RENEWED = {**PASSES_ON, **profile("work-too-long", "forgotten opposite-orders")}
-# A lock that its servers keep for as long as they hear of its holder's session; a quorum does not forget it.
-SESSION = {**ANY, **profile("rush holder-killed work-too-long waiter-killed strangers-unlock leader-killed buyers-clock"
-                            " orders-of-two one-ticket",
+# A lock that its servers keep for as long as they hear of its holder's session; a quorum does not forget it, nor what
+# it has counted: it answers when its log is on the disk.
+SESSION = {**ANY, **profile("rush holder-killed work-too-long waiter-killed waiter-gives-up strangers-unlock leader-killed"
+                            " counter-goes-back buyers-clock orders-of-two one-ticket",
                             "holder-stopped late-write cut-off forgotten taken-twice opposite-orders")}
 # The same, and the holder asks its own client before it writes.
 SESSION_LOOKED_AT = {**SESSION, **profile("holder-stopped cut-off", "")}
@@ -56,6 +59,7 @@ class Mechanism:
     asks: bytes = b""       # of the request that takes the lock: its reply is lost
     gives_back: bytes = b""  # of the request that gives it back
     timeout_ms: int = 1000  # of the lock, in rounds that do not choose their own
+    queues: str = ""        # how long a silent waiter keeps its place in the queue: LEASED, FOR_EVER; "": no queue
     ours: bool = False
     cannot: str = ""        # why it cannot be had here; it is a row all the same
 
@@ -66,4 +70,4 @@ class Mechanism:
 
 
 # The harm of these is a late write, which a fence refuses.
-FENCED = ("holder-stopped", "late-write", "work-too-long", "cut-off", "timeout-half-p99")
+FENCED = ("holder-stopped", "late-write", "work-too-long", "cut-off", "timeout-half-p99", "packets-lost", "minority-partition")

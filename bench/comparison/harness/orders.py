@@ -6,7 +6,7 @@ Each experiment is one round, as in experiments.py.
 import math
 import time
 
-from .experiments import STUCK_S, Round, settles
+from .round import STUCK_S, Round, settles
 from .sale import NotSeen, Sale
 
 
@@ -175,9 +175,6 @@ ORDERS = {
     "one-ticket": one_ticket, **TIMED, "commit-reply-lost": commit_reply_lost,
     "commit-reply-lost-new-order": commit_reply_lost_new_order, "release-reply-lost": release_reply_lost,
 }
-# Whatever a fence refuses, it changes nothing here.
-UNFENCED = {name for name in ORDERS if "opposite" in name or "reply-lost" in name}
-
 
 def wants(mechanism):
     """What these need of a mechanism: as `applies` of experiments.py. Fifty buyers with fifty more processes, be they

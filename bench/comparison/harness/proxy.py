@@ -3,9 +3,11 @@
 A partition, a lost reply and a late request are dealt out here, from outside. The buyer has the proxy's address, and
 knows nothing of it.
 """
+import random
 import re
 import socket
 import threading
+import time
 
 from .servers import CannotServe
 
@@ -25,11 +27,17 @@ class Proxy:
         self.held = False        # one is
         self.losing = None       # of a request whose reply, and connection, are to be lost
         self.lost = 0
+        self.longest_delay_s = 0  # of a request
         threading.Thread(target=self.accept, daemon=True).start()
 
     @property
     def address(self):
         return f"127.0.0.1:{self.port}"
+
+    def is_connected(self):
+        """Whether anybody has come through it since it was mended."""
+        with self.lock:
+            return bool(self.pairs)
 
     # ---- Faults ----
 
@@ -60,6 +68,10 @@ class Proxy:
         with self.lock:
             self.pattern, self.held = None, False
             self.lock.notify_all()
+
+    def delay(self, longest_s):
+        """From now on each request takes so long at most, by chance."""
+        self.longest_delay_s = longest_s
 
     def lose_reply(self, pattern):
         """The next request that has this in it (a regular expression) reaches the server; its reply never comes, and the connection ends."""
@@ -108,6 +120,7 @@ class Proxy:
             close(source, sink)
 
     def request_passes(self, data, state):
+        time.sleep(random.uniform(0, self.longest_delay_s))
         with self.lock:
             if self.pattern is not None and re.search(self.pattern, data, re.DOTALL):
                 self.held = True

@@ -11,8 +11,7 @@ import threading
 import time
 
 from . import speed
-from .experiments import EXPERIMENTS, applies
-from .orders import UNFENCED
+from .experiments import EXPERIMENTS, UNFENCED, applies
 from .sale import NotSeen
 from .servers import CannotServe
 
@@ -20,9 +19,9 @@ from .servers import CannotServe
 # measured.
 SIDE_BY_SIDE = 6
 # What rounds are made by, whatever the mechanism and the experiment.
-BASE = re.compile(r"bench/comparison/([^/]+\.[ch]|harness/(bench|proxy|sale|servers)\.py)$")
+BASE = re.compile(r"bench/comparison/([^/]+\.[ch]|harness/(bench|packets|proxy|round|sale|servers)\.py)$")
 # What a table says of a mechanism that makes a difference to its rounds.
-SETTINGS = ("program", "command", "servers", "database", "timeout_ms", "asks", "stop_point")
+SETTINGS = ("program", "command", "servers", "database", "timeout_ms", "asks", "gives_back", "stop_point")
 
 
 class Tree:
@@ -59,10 +58,11 @@ class Tree:
 def code_of(experiment):
     """All of its module but the other experiments."""
     function = EXPERIMENTS[experiment]
+    own = inspect.getsource(function)
     module = inspect.getsource(inspect.getmodule(function))
-    for other in EXPERIMENTS.values():
-        if other is not function:
-            module = module.replace(inspect.getsource(other), "")
+    for other in map(inspect.getsource, EXPERIMENTS.values()):
+        if other != own:
+            module = module.replace(other, "")
     return module
 
 

@@ -125,6 +125,18 @@ class Process:
     def signal(self, number):
         os.kill(self.process.pid, number)
 
+    def stop(self):
+        """Returns when the kernel says that it stands still. Its connections stay open."""
+        self.signal(signal.SIGSTOP)
+        wait_until(lambda: self.state() == "T", f"{self.name} is stopped")
+
+    def state(self):
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0]
+
+    def resume(self):
+        self.signal(signal.SIGCONT)
+
     def kill(self):
         if self.process is not None and self.process.poll() is None:
             self.signal(signal.SIGCONT)
@@ -201,6 +213,12 @@ class Group:
         counts = [one.requests() for one in self.all]
         return None if None in counts else sum(counts)
 
+    def restart(self):
+        """All are killed, and then started again, with what they have on their disks."""
+        for one in self.all:
+            one.kill()
+        self.start()
+
     def end(self):
         for one in self.all:
             one.end()
@@ -265,6 +283,11 @@ class ZooKeeper:
     def kill_leader(self):
         leader = next(line.split()[0] for line in self.call("roles").splitlines() if " leader " in line)
         self.call("kill", leader)
+
+    def restart(self):
+        """As Group's."""
+        self.call("kill", "1", "2", "3")
+        self.call("start", "1", "2", "3")
 
     def pids(self):
         """Where ensemble/driver_local.sh keeps them."""

@@ -1,7 +1,7 @@
 """How fast a sale goes under each lock, as ratios to zklock's: in slices that take turns, as bench/run does."""
 import time
 
-from .experiments import Round, settles
+from .round import Round, settles
 from .servers import cpu_s
 
 # The harness of bench/run has the ratios, and the bounds of their medians.

@@ -1,6 +1,6 @@
 import os
 
-from ...harness.mechanism import EXPIRES, SESSION, Mechanism
+from ...harness.mechanism import EXPIRES, HARMFUL, LEASED, SESSION, Mechanism
 from . import zookeeper_clients
 
 FAMILY = "what people really run"
@@ -17,19 +17,26 @@ def made(name, script):
 
 # Its leases are so long that a round has too few orders to be sure of one which takes longer.
 LEASES = {name: harm for name, harm in EXPIRES.items() if name != "timeout-half-p99"}
+# It waits for the replies of all servers, and ioredis keeps a request to one that is down longer than the lock lasts.
+WAITS_FOR_ALL = {**EXPIRES, "two-servers-down": HARMFUL}
+# Its keep-alive stays with a server that no longer answers (DialKeepAliveTime is not set). A waiter whose lease has
+# ended is granted the lock all the same.
+PINNED = {**SESSION, **dict.fromkeys(("minority-partition", "waiter-lease-ended"), HARMFUL)}
 
 MECHANISMS = [
     *zookeeper_clients.MECHANISMS,
     Mechanism("python-redis", "python3-redis, Lock", "other_process", "redis-py 4.3, Lock", "redis",
               command=f"/usr/bin/python3 {HERE}/redis_lock.py", files=("redis_lock.py",), theory=EXPIRES),
     Mechanism("node-redlock", "npm's redlock 4.2 with ioredis 5, five servers", "other_process", "node-redlock 4.2, README", "redis-5",
-              command=f"env NODE_PATH={MADE}/node_modules node {HERE}/redlock.js", files=("redlock.js",), theory=EXPIRES,
+              command=f"env NODE_PATH={MADE}/node_modules node {HERE}/redlock.js", files=("redlock.js",), theory=WAITS_FOR_ALL,
               cannot=made("node_modules/redlock", "install-node")),
     Mechanism("python-etcd3", "python3-etcd3, Lock", "other_process", "python-etcd3 0.12, Lock", "etcd",
-              command=f"/usr/bin/python3 {HERE}/etcd3_lock.py", files=("etcd3_lock.py",), theory=LEASES, timeout_ms=ETCD_LEASE_MS),
+              command=f"/usr/bin/python3 {HERE}/etcd3_lock.py", files=("etcd3_lock.py",),
+              theory={**LEASES, "minority-partition": HARMFUL}, timeout_ms=ETCD_LEASE_MS),
     Mechanism("go-etcd-concurrency", "etcd's Go package, concurrency.Mutex", "other_process", "etcd 3.4, clientv3/concurrency", "etcd",
               command=f"{MADE}/etcd_concurrency", files=("etcd_concurrency.go",), token="the revision in the grant's header",
-              theory=SESSION, timeout_ms=ETCD_LEASE_MS, cannot=made("etcd_concurrency", "install-go")),
+              theory=PINNED, timeout_ms=ETCD_LEASE_MS, queues=LEASED,
+              cannot=made("etcd_concurrency", "install-go")),
     Mechanism("redisson", "Redisson (Java)", "other_process", "Redisson, RLock", "redis",
               cannot="Debian has no package of it, and the comparison takes Java from Debian alone"),
     Mechanism("jedis", "Jedis (Java)", "other_process", "Jedis", "redis",

@@ -1,8 +1,10 @@
-from ...harness.mechanism import EXPIRES, HARMFUL, RENEWED, SAFE, STAYS, Mechanism
+from ...harness.mechanism import EXPIRES, FOR_EVER, HARMFUL, LEASED, RENEWED, SAFE, STAYS, Mechanism
 
 FAMILY = "Redis"
+# Its time begins at the server; that a reply was late for the holder, nobody sees.
+BEGINS_EARLIER = {**EXPIRES, "packets-lost": HARMFUL}
 # Whoever unlocks deletes what is there.
-NOT_OURS = {**EXPIRES, "strangers-unlock": HARMFUL}
+NOT_OURS = {**BEGINS_EARLIER, "strangers-unlock": HARMFUL}
 # Commands, as they are on the wire.
 SET, SETNX, SCRIPT = b"\r\nSET\r\n", b"\r\nSETNX\r\n", b"\r\nEVAL\r\n"
 GIVES_BACK = rb"\r\nDEL\r\n|'del'"
@@ -16,14 +18,20 @@ def without(experiment, theory):
     return {name: harm for name, harm in theory.items() if name != experiment}
 
 
-def one_server(name, title, source, theory, more_files=(), token="", asks=SET, stop_point=b""):
+def one_server(name, title, source, theory, more_files=(), token="", asks=SET, stop_point=b"", queues=""):
     program = name.replace("-", "_")
     return Mechanism(f"redis-{name}", title, f"redis_{program}", source, "redis", files=(f"{program}.c", *more_files),
-                     theory=theory, token=token, asks=asks, gives_back=GIVES_BACK, stop_point=stop_point)
+                     theory=theory, token=token, asks=asks, gives_back=GIVES_BACK, stop_point=stop_point, queues=queues)
 
 
-def redlock(name, title, program, servers, more_files=()):
-    return Mechanism(name, title, f"redis_{program}", REDLOCK, servers, files=(f"{program}.c", *more_files), theory=EXPIRES,
+OF_SEVERAL = {**EXPIRES, **dict.fromkeys(("redlock-server-slow", "split-votes"), SAFE),
+              **dict.fromkeys(("minority-partition", "one-clock"), HARMFUL)}
+# Two that come back and one that forgets are no majority of six.
+OF_SIX = {**OF_SEVERAL, "one-clock": SAFE}
+
+
+def redlock(name, title, program, servers, more_files=(), theory=OF_SEVERAL):
+    return Mechanism(name, title, f"redis_{program}", REDLOCK, servers, files=(f"{program}.c", *more_files), theory=theory,
                      gives_back=GIVES_BACK)
 
 
@@ -39,29 +47,31 @@ MECHANISMS = [
     one_server("setnx-timestamp", "SETNX of a time, GETSET", "redis.io, SETNX, Design pattern: Locking with SETNX",
                {**without("strangers-unlock", EXPIRES), "servers-clock": SAFE, "buyers-clock": HARMFUL}, asks=SETNX),
     one_server("set-plain-del", "SET NX PX, then DEL", "redis.io, SET, Patterns", NOT_OURS),
-    one_server("thread-id", "SET NX PX, a thread id, GET and DEL", 
+    one_server("thread-id", "SET NX PX, a thread id, GET and DEL",
                "seen in repositories, for example com.example.lock.distributed, LockCase3.java (Gusuchen)", NOT_OURS),
-    one_server("random-value", "SET NX PX, a random value, a script to delete", "redis.io, SET, Patterns", EXPIRES),
+    one_server("random-value", "SET NX PX, a random value, a script to delete", "redis.io, SET, Patterns", BEGINS_EARLIER),
     # The holder looks after its work, so neither experiment gets between look and write.
     one_server("looked-at", "a random value, looked at before the write", "go-redsync/redsync, pull request 42",
                LOOKED_AT),
     one_server("watchdog-blind", "a watchdog with EXPIRE",
                "majian000/toucan-shopping: RedisLockThread.java of toucan-shopping-lock-redis", RENEWED, ("ticker.c",)),
     one_server("watchdog-script", "a watchdog that compares", "Redisson, lockWatchdogTimeout", RENEWED, ("ticker.c",)),
-    one_server("reentrant-hash", "a reentrant hash", "Redisson, Lock", {**EXPIRES, "taken-twice": SAFE}, asks=SCRIPT),
+    one_server("reentrant-hash", "a reentrant hash", "Redisson, Lock", {**BEGINS_EARLIER, "taken-twice": SAFE}, asks=SCRIPT),
     one_server("fair-list", "a fair queue in a list, polled",
                "seen as fairLockScript (TypeScript); AmrSaber/simple-redis-mutex: src/lua.js has it with a counter",
-               {**without("reply-lost", EXPIRES), "waiter-killed": HARMFUL}),
-    one_server("fair-list-expiring", "a fair queue whose waiters expire", "Redisson, Fair Lock", EXPIRES, asks=SCRIPT),
+               {**without("reply-lost", EXPIRES), "waiter-killed": HARMFUL, "waiter-gives-up": HARMFUL},
+               queues=FOR_EVER),
+    one_server("fair-list-expiring", "a fair queue whose waiters expire", "Redisson, Fair Lock", EXPIRES, asks=SCRIPT, queues=LEASED),
     one_server("write-lock", "a read/write lock, its writers", "Redisson, ReadWriteLock", without("taken-twice", EXPIRES), asks=SCRIPT),
     one_server("five-segments", "five segments", SEGMENT_LOCKS, SEGMENTS),
     one_server("woken", "a random value, woken by pub/sub", "Redisson, Lock", EXPIRES),
-    one_server("counter", "a random value, with a counter", "Kleppmann, How to do distributed locking", EXPIRES,
+    one_server("counter", "a random value, with a counter", "Kleppmann, How to do distributed locking",
+               {**BEGINS_EARLIER, "counter-goes-back": HARMFUL},
                asks=SCRIPT, token="INCR in the same script; goes back after a restart without the append-only file"),
     Mechanism("redis-promoted", "a random value, a replica that is promoted", "redis_random_value", "redis.io, Replication",
-              "redis-promoted", files=("random_value.c",), theory=EXPIRES, gives_back=GIVES_BACK),
+              "redis-promoted", files=("random_value.c",), theory=BEGINS_EARLIER, gives_back=GIVES_BACK),
     redlock("redlock-in-turn", "Redlock on five, in turn", "redlock_in_turn", "redis-5"),
     redlock("redlock-parallel", "Redlock on five, in parallel", "redlock_parallel", "redis-5", ("crowd.c",)),
-    redlock("redlock-six-in-turn", "Redlock on six, in turn", "redlock_in_turn", "redis-6"),
-    redlock("redlock-six-parallel", "Redlock on six, in parallel", "redlock_parallel", "redis-6", ("crowd.c",)),
+    redlock("redlock-six-in-turn", "Redlock on six, in turn", "redlock_in_turn", "redis-6", theory=OF_SIX),
+    redlock("redlock-six-parallel", "Redlock on six, in parallel", "redlock_parallel", "redis-6", ("crowd.c",), OF_SIX),
 ]
