@@ -220,6 +220,11 @@ class Page(unittest.TestCase):
             boxes.append(box)
         self.assertEqual(len(boxes), 60)
 
+    def test_a_mechanism_on_servers_that_are_not_known_has_a_kind(self):
+        strange = mechanism("strange", servers="redis-cluster")
+        read = Readings(results(strange, mechanism("zklock")))
+        self.assertEqual(plots.kinds_of(["strange", "zklock"], read), {"zklock": ["zklock"], "other": ["strange"]})
+
     def test_the_committed_page_is_what_the_committed_results_give(self):
         self.assertEqual(publish.stale(), [])
         self.assertTrue(os.path.exists(publish.PAGE))

@@ -191,9 +191,10 @@ def same_as_zklock(readings):
 def redlock(readings):
     down = readings.count("redlock-parallel", ("two-servers-down",))
     forgot = readings.count("redlock-parallel", ("majority-forgets",), of="overselling")
+    token = readings.mechanisms.get("redlock-parallel", {}).get("token")
     return (f"{enough(readings, 'redlock-parallel')} {pace(readings, 'redlock-parallel')} Two of five servers were"
             f" down, and nobody sold: {rounds_text(down)}. A majority had forgotten its keys, and a unit was sold"
-            f" twice: {rounds_text(forgot)}. It has no number for a fence.")
+            f" twice: {rounds_text(forgot)}. Its number for a fence: {token or 'it has none'}.")
 
 
 def etcd(readings):

@@ -6,9 +6,9 @@ from .readings import AT_ONCE_S, kind_of
 
 # Each kind has one colour and one shape in all plots: gnuplot's numbers of a full shape, and of the same one empty.
 COLOURS = {"database": "#444444", "Redis": "#d97706", "Redlock": "#9333ea", "etcd": "#0891b2", "ZooKeeper": "#1d4ed8",
-           "zklock": "#dc2626"}
+           "zklock": "#dc2626", "other": "#65a30d"}
 SHAPES = {"database": (5, 4), "Redis": (7, 6), "Redlock": (9, 8), "etcd": (13, 12), "ZooKeeper": (11, 10),
-          "zklock": (15, 14)}
+          "zklock": (15, 14), "other": (3, 3)}
 LABEL_SIZE = 10
 # Of a letter of a label, and of a line, in pixels of the picture.
 LETTER, LINE = 7, 13
@@ -127,12 +127,12 @@ def draw_harm(readings, head):
     for number, (kind, names) in enumerate(kinds.items()):
         blocks += block(f"open{number}", [points[name][0] for name in names])
         colour, (full, empty) = f"lc rgb '{COLOURS[kind]}'", SHAPES[kind]
-        plots.append(f"$open{number} using 1:2 with points pt {full} ps 1 {colour} title '{kind}'")
+        plots.append(f"$open{number} using 1:2 with points pt {full} ps 0.7 {colour} title '{kind}'")
         fenced = [(*points[name][0], points[name][1][1]) for name in names if len(points[name]) > 1]
         if fenced:
             blocks += block(f"fenced{number}", fenced)
             plots += [f"$fenced{number} using 1:2:(0):($3-$2) with vectors nohead dt 3 lw 0.7 {colour} notitle",
-                      f"$fenced{number} using 1:3 with points pt {empty} ps 1 {colour} title '{kind}, with a fence'"]
+                      f"$fenced{number} using 1:3 with points pt {empty} ps 0.7 {colour} title '{kind}, with a fence'"]
     return run_gnuplot(script + blocks + "plot " + ", ".join(plots) + "\n")
 
 
@@ -185,7 +185,7 @@ def draw_recovery(readings, head):
                 if readings.stuck(name) is not None]
         if rows:
             blocks += block(f"rows{number}", rows)
-            shape = f"pt {SHAPES[kind][0]} lc rgb '{COLOURS[kind]}'"
+            shape = f"pt {SHAPES[kind][0]} ps 0.7 lc rgb '{COLOURS[kind]}'"
             plots.append(f"$rows{number} using 1:2 with points {shape} title '{kind}'")
     never = [(NEVER_S, -names.index(name)) for name in names if readings.cell(name, "holder-killed")["never"]]
     if never:
@@ -215,8 +215,8 @@ def draw_waits(readings, head):
             script += block(f"waits{place}", rows)
             colour = f"lc rgb '{colour}'"
             plots += [f"$waits{place} using 1:3:($2-$1):(0) with vectors nohead lw 2 {colour} notitle",
-                      f"$waits{place} using 1:3 with points pt 7 ps 0.5 {colour} title '{buyers} buyers'",
-                      f"$waits{place} using 2:3 with points pt 6 ps 0.5 {colour} notitle"]
+                      f"$waits{place} using 1:3 with points pt 7 ps 0.4 {colour} title 'buyers: {buyers}'",
+                      f"$waits{place} using 2:3 with points pt 6 ps 0.4 {colour} notitle"]
     return run_gnuplot(script + "plot " + ", ".join(plots) + "\n")
 
 

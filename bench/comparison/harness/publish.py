@@ -40,23 +40,26 @@ def plots_there(folder):
     return [(name, title) for name, title, _ in plots.PLOTS if os.path.exists(f"{folder}/{name}.svg")]
 
 
+def texts_of(results, drawn):
+    """By path, all that is written of these results but the plots."""
+    return {f"{FOLDER}/results.json": json.dumps(results, ensure_ascii=False, separators=(",", ":")) + "\n",
+            f"{FOLDER}/results.md": page.text_of(results),
+            PAGE: filled(read(PAGE), page.parts_of(results, drawn))}
+
+
 def publish(results):
     os.makedirs(FOLDER, exist_ok=True)
-    drawn = plots.draw_all(FOLDER, Readings(results))
-    write(f"{FOLDER}/results.json", json.dumps(results, ensure_ascii=False, separators=(",", ":")) + "\n")
-    write(f"{FOLDER}/results.md", page.text_of(results))
-    write(PAGE, filled(read(PAGE), page.parts_of(results, drawn)))
+    for path, text in texts_of(results, plots.draw_all(FOLDER, Readings(results))).items():
+        write(path, text)
 
 
 def stale():
     """What is not what the committed results give. Where none are committed the page has no figures."""
     if not os.path.exists(f"{FOLDER}/results.json"):
         return [] if read(PAGE) == emptied(read(PAGE)) else ["docs/comparison.md: figures, and no results.json"]
-    results = json.loads(read(f"{FOLDER}/results.json"))
-    wanted = {PAGE: filled(read(PAGE), page.parts_of(results, plots_there(FOLDER))),
-              f"{FOLDER}/results.md": page.text_of(results)}
-    return [f"{os.path.relpath(path, TOP)}: not what results.json gives; bench/compare --publish writes it"
-            for path, text in wanted.items() if read(path) != text]
+    texts = texts_of(json.loads(read(f"{FOLDER}/results.json")), plots_there(FOLDER))
+    return [f"{os.path.relpath(path, TOP)}: not what results.json gives; bench/compare --publish"
+            " --output docs/comparison writes it" for path, text in texts.items() if read(path) != text]
 
 
 def main():

@@ -22,7 +22,7 @@ SERVER_COUNTS = {"none": 0, "redis": 1, "redis-promoted": 2, "redis-5": 5, "redi
 
 
 def kind_of(mechanism):
-    return "zklock" if mechanism.get("ours") else KINDS.get(mechanism["servers"], mechanism["servers"])
+    return "zklock" if mechanism.get("ours") else KINDS.get(mechanism["servers"], "other")
 
 
 def servers_of(mechanism):
