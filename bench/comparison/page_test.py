@@ -110,20 +110,19 @@ class Claims(unittest.TestCase):
             self.assertTrue(all(claims.against(Readings(made))))
             self.assertTrue(all(figures for _, _, figures in claims.guide(Readings(made))))
 
-    def database(self, ratio, waits_for):
+    def database(self, **ratios):
         made = results(mechanism("row-for-update"), mechanism("zklock"), mechanism("redis-random-value"),
-                       settings={"postgresql": {"waits_for": waits_for}},
-                       speed={"8x1": {"row-for-update": slices(ratio), "zklock": slices([1, 1, 1]),
-                                      "redis-random-value": slices([5, 4, 6])}})
+                       speed={work: {"row-for-update": slices(ratio), "zklock": slices([1, 1, 1]),
+                                     "redis-random-value": slices([5, 4, 6])}
+                              for work, ratio in (("8x1", ratios["memory"]), ("8x1-disk", ratios["disk"]))})
         return verdict_of("in the database is the slowest", made)
 
     def test_the_database_is_slowest_only_below_all_intervals(self):
-        self.assertEqual(self.database([0.5, 0.4, 0.6], "memory: fsync off"), "true")
-        self.assertEqual(self.database([1.2, 0.9, 1.4], "memory: fsync off"), "not told apart")
-
-    def test_that_the_database_is_faster_holds_at_its_durability_only(self):
-        self.assertEqual(self.database([3, 2, 4], "memory: fsync off"), "at this durability only")
-        self.assertEqual(self.database([3, 2, 4], "disk: fsync on"), "false")
+        below, among, above = [0.5, 0.4, 0.6], [1.2, 0.9, 1.4], [3, 2, 4]
+        self.assertEqual(self.database(memory=below, disk=below), "true")
+        self.assertEqual(self.database(memory=above, disk=above), "false")
+        self.assertEqual(self.database(memory=below, disk=among), "not told apart")
+        self.assertEqual(self.database(memory=above, disk=below), "at this durability only")
 
     def test_five_segments(self):
         for ratio, verdict in (([5, 4.5, 5.5], "false"), ([50, 44, 60], "true"), ([40, 10, 70], "not told apart")):

@@ -23,11 +23,16 @@ def tables():
         yield table.FAMILY, os.path.dirname(table.__file__), table.MECHANISMS
 
 
+# Each write is on the disk before it is answered. Packaged, there is no append-only file.
+DURABLE_REDIS = ("--appendonly", "yes", "--appendfsync", "always")
+
+
 class RedisServers(servers.Group):
     """The first is what a lock on one server uses; Redlock uses all."""
 
-    def __init__(self, place, count):
-        self.all = [servers.Redis(place, f"redis-{number}") for number in range(1, count + 1)]
+    def __init__(self, place, count, durable):
+        options = DURABLE_REDIS if durable else ()
+        self.all = [servers.Redis(place, f"redis-{number}", options=options) for number in range(1, count + 1)]
 
     def start(self):
         for one in self.all:
@@ -38,10 +43,11 @@ class RedisServers(servers.Group):
 class PromotedRedis(servers.Group):
     """A primary and its replica, behind one address that leads to whichever is primary."""
 
-    def __init__(self, place):
-        self.primary = servers.Redis(place, "primary").start()
+    def __init__(self, place, durable):
+        options = DURABLE_REDIS if durable else ()
+        self.primary = servers.Redis(place, "primary", options=options).start()
         self.link = Proxy(self.primary.port)  # by which the replica hears of the primary's keys
-        self.replica = servers.Redis(place, "replica", primary=self.link).start()
+        self.replica = servers.Redis(place, "replica", primary=self.link, options=options).start()
         self.front = Proxy(self.primary.port)
         self.all = [self.primary, self.replica]
 
@@ -67,20 +73,26 @@ class PromotedRedis(servers.Group):
 
 
 ensembles = itertools.count(1)
+# Of a place, and whether a commit is to wait for the disk of a machine that may lose its power.
 SERVERS = {
-    "redis": lambda place: RedisServers(place, 1),
-    "redis-5": lambda place: RedisServers(place, 5),
-    "redis-6": lambda place: RedisServers(place, 6),
+    "redis": lambda place, durable: RedisServers(place, 1, durable),
+    "redis-durable": lambda place, durable: RedisServers(place, 1, True),
+    "redis-5": lambda place, durable: RedisServers(place, 5, durable),
+    "redis-6": lambda place, durable: RedisServers(place, 6, durable),
     "redis-promoted": PromotedRedis,
-    "etcd": servers.EtcdServers,
-    "zookeeper": lambda place: servers.ZooKeeper(f"compare-{os.getpid()}-{next(ensembles)}"),
+    "etcd": lambda place, durable: servers.EtcdServers(place),
+    "zookeeper": lambda place, durable: servers.ZooKeeper(f"compare-{os.getpid()}-{next(ensembles)}", durable),
 }
 
 
 class Bench:
-    def __init__(self, place, build):
+    """All servers have their files in `place`, and wait for the disk below it if `durable`; else for memory, where they
+    can be told so."""
+
+    def __init__(self, place, build, durable=False):
         self.place = place
         self.build = build
+        self.durable = durable
         self.lock = threading.Lock()
         self.running = {}
         self.failed = {}
@@ -108,7 +120,7 @@ class Bench:
         name = f"{mechanism.database}-{mechanism.name}" if mechanism.locks_tables else mechanism.database
 
         def start():
-            made = DATABASES[mechanism.database](self.place, name).start()
+            made = DATABASES[mechanism.database](self.place, name, in_memory=not self.durable).start()
             made.run(SCHEMA)
             return made
         return self.get(name, start)
@@ -126,12 +138,12 @@ class Bench:
         """For a round that does to them what others must not meet; whoever asks for them ends them."""
         place = self.new_place()
         os.chmod(place, 0o755)
-        return SERVERS[mechanism.servers](place).start()
+        return SERVERS[mechanism.servers](place, self.durable).start()
 
     def own_redis(self, mechanism, clocks):
         """Each with a clock of its own, that can be stepped."""
         place = self.new_place()
-        made = SERVERS[mechanism.servers](place)
+        made = SERVERS[mechanism.servers](place, self.durable)
         for one in made.all:
             clocks.append(servers.Clock(place, one.name, f"{self.build}/comparison_clock.so"))
             one.environment = clocks[-1].environment

@@ -3,7 +3,7 @@
 No verdict is written by hand: a sentence takes its figures from results.json, and which of its endings it has depends
 on them. Where a figure is missing, it says so.
 """
-from .readings import (COMPLETE, HOT, Count, against_one, kind_of, number, percent, quotient, ratio_text,
+from .readings import (COMPLETE, DURABLE, HOT, Count, against_one, kind_of, number, percent, quotient, ratio_text,
                        rounds_text, seconds_text, servers_of)
 
 TRUE, FALSE, AT_THIS_DURABILITY = "true", "false", "at this durability only"
@@ -242,21 +242,30 @@ def true_if(holds):
     return NOT_MEASURED if holds is None else TRUE if holds else FALSE
 
 
-def database_is_slowest(readings):
-    """Of what waits in the database the fastest, beside the locks of the other kinds that one would take."""
+def slowest_in_database(readings, work):
+    """(figures, whether what waits in the database is slower than the locks of the other kinds that one would take): of
+    the former the fastest. None: not told apart; no figures: not measured."""
     locks = with_ratio(readings, [one["name"] for one in readings.can()
-                                  if one["name"].removesuffix("-mariadb") in DATABASE_LOCKS])
-    others = with_ratio(readings, [name for kind, name in TO_TAKE.items() if kind != "database"])
+                                  if one["name"].removesuffix("-mariadb") in DATABASE_LOCKS], work)
+    others = with_ratio(readings, [name for kind, name in TO_TAKE.items() if kind != "database"], work)
     if not locks or not others:
-        return "-", NOT_MEASURED
+        return "", None
     best = max(locks, key=lambda name: locks[name][0])
-    ratios = {name: ratio_text(ratio) for name, ratio in {best: locks[best], **others}.items()}
-    said = f"sales ÷ zklock's, {BUYERS}, the fastest in the database first: {listed(ratios)}. {durability(readings)}"
-    if locks[best][2] < min(low for _, low, _ in others.values()):
-        return said, TRUE  # with a slower disk it is slower still
-    if locks[best][1] > min(high for _, _, high in others.values()):
-        return said, FALSE if readings.waits_on_disk(readings.mechanisms[best]["database"]) else AT_THIS_DURABILITY
-    return said, NOT_TOLD_APART
+    is_slower = locks[best][2] < min(low for _, low, _ in others.values())
+    is_faster = locks[best][1] > min(high for _, _, high in others.values())
+    return (listed({name: ratio_text(ratio) for name, ratio in {best: locks[best], **others}.items()}),
+            True if is_slower else False if is_faster else None)
+
+
+def database_is_slowest(readings):
+    (memory, in_memory), (disk, on_disk) = (slowest_in_database(readings, work) for work in (HOT, DURABLE))
+    if not memory or not disk:
+        return "-", NOT_MEASURED
+    said = (f"sales ÷ zklock's, {BUYERS}, the fastest in the database first. Commits in memory: {memory}. All on the"
+            f" disk: {disk}")
+    if None in (in_memory, on_disk):
+        return said, NOT_TOLD_APART
+    return said, true_if(on_disk) if in_memory == on_disk else AT_THIS_DURABILITY
 
 
 def redis_keeps_order(readings):

@@ -264,8 +264,9 @@ EXPERIMENTS = {
 def wants(mechanism):
     """By experiment, whether the lock has what the fault meets; one that is not named meets every lock."""
     several, quorum = mechanism.servers in SEVERAL, mechanism.servers in ("etcd", "zookeeper")
-    return {"server-restarted": mechanism.servers == "redis", "primary-lost": mechanism.servers == "redis-promoted",
+    one_redis = mechanism.servers in ("redis", "redis-durable")
+    return {"server-restarted": one_redis, "primary-lost": mechanism.servers == "redis-promoted",
             "leader-killed": quorum, "majority-forgets": several, "two-servers-down": several,
             "redlock-server-slow": several, "counter-goes-back": mechanism.token, "split-votes": several,
             "packets-lost": mechanism.servers != "none", "minority-partition": several or quorum,
-            "servers-clock": several or mechanism.servers == "redis", "one-clock": several}
+            "servers-clock": several or one_redis, "one-clock": several}

@@ -1,5 +1,6 @@
 """Runs the rounds that are asked for, and writes what they say."""
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -12,16 +13,19 @@ from . import page, rounds, speed, verdicts, versions
 from .bench import Bench, tables
 from .experiments import EXPERIMENTS
 from .mechanism import HARMFUL
+from .readings import DURABLE, HOT
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 # Of a cell that theory calls wrong, or that is ours; and of the others.
 MANY, SOME = 50, 20
 # With --quick one of each; where theory says that there is harm, so many more until it shows.
 QUICK, QUICK_MOST = 1, 10
-# A run goes through all cells so often, each time with a tenth of the rounds, so that every part of it says something
-# of everything; each second time through the slices of speed.
-PARTS = 10
-PARTS_OF_A_SLICE = 2
+# A run goes through all cells so often, each time with as much of the rounds, so that every part of it says something
+# of everything; and, until it has so many, through a slice of each work.
+PARTS = 25
+SLICES = 6
+# Where servers are to answer from memory.
+IN_MEMORY = "/dev/shm"
 
 
 def arguments():
@@ -61,13 +65,31 @@ def run_rounds(bench, asked, all_cells, kept, part, until_s):
     return whole
 
 
+@contextlib.contextmanager
+def benches(build, folder, durable=False):
+    with tempfile.TemporaryDirectory(prefix="compare-", dir=folder) as place:
+        os.chmod(place, 0o755)
+        bench = Bench(place, build, durable)
+        try:
+            yield bench
+        finally:
+            bench.end()
+
+
 def run_slices(bench, asked, families, kept, part, until_s):
     """Likewise. A run of one experiment has none."""
-    slices = 1 if asked.quick else part // PARTS_OF_A_SLICE
+    if asked.experiment:
+        return True
+    slices = 1 if asked.quick else min(part, SLICES)
     mechanisms = [one for _, _, all_of in families for one in all_of
                   if not one.cannot and (re.search(asked.only, one.name) or one.name == speed.BASE)]
-    works = speed.QUICK if asked.quick else speed.WORKS
-    return bool(asked.experiment) or rounds.run_slices(bench, mechanisms, works, slices, kept, say_slice, until_s)
+    works = [HOT] if asked.quick else speed.WORKS
+    if not rounds.run_slices(bench, mechanisms, works, slices, kept, say_slice, until_s):
+        return False
+    if asked.quick:
+        return True
+    with benches(asked.build, None, durable=True) as on_disk:
+        return rounds.run_slices(on_disk, mechanisms, [DURABLE], slices, kept, say_slice, until_s)
 
 
 def run_all(bench, asked, families, all_cells, kept):
@@ -107,14 +129,9 @@ def main():
         return 2
     kept = rounds.Kept(os.path.join(asked.output, "rounds.jsonl"), rounds.Tree(TOP, families))
     print(f"{len(all_cells)} cells; {len(kept.rounds)} rounds are there from an earlier run", flush=True)
-    with tempfile.TemporaryDirectory(prefix="compare-") as place:
-        os.chmod(place, 0o755)
-        bench = Bench(place, asked.build)
-        try:
-            whole = run_all(bench, asked, families, all_cells, kept)
-            settings = versions.settings(bench, dict.fromkeys(cell[0] for cell in all_cells))
-        finally:
-            bench.end()
+    with benches(asked.build, IN_MEMORY if os.path.isdir(IN_MEMORY) else None) as bench:
+        whole = run_all(bench, asked, families, all_cells, kept)
+        settings = versions.settings(bench, dict.fromkeys(cell[0] for cell in all_cells))
     return conclude(asked, families, kept, whole, settings)
 
 

@@ -70,4 +70,5 @@ class Mechanism:
 
 
 # The harm of these is a late write, which a fence refuses.
-FENCED = ("holder-stopped", "late-write", "work-too-long", "cut-off", "timeout-half-p99", "packets-lost", "minority-partition")
+FENCED = ("holder-stopped", "late-write", "work-too-long", "cut-off", "timeout-half-p99", "packets-lost", "minority-partition",
+          "servers-clock")

@@ -105,6 +105,7 @@ def timed(factor):
             found = all_of.outcome(all_settled=all_settled, p99_ms=p99_ms, timeout_ms=timeout_ms)
             longest_ms = max((row[4] - row[3] for row in all_of.sale.rows()), default=0) / 1000
             return {**found, "longest_ms": longest_ms, "harm": found["overlaps"] > 0}
+    one_round.__doc__ = f"(c) The time-out is {factor} times the P99 of the work. Harm: two were at work at once."
     return one_round
 
 

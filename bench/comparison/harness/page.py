@@ -6,7 +6,7 @@ import re
 from . import claims
 from .experiments import EXPERIMENTS
 from .mechanism import HARMFUL, SAFE
-from .readings import HOT, Readings, number, percent, ranks, ratio_text, servers_of, upper_bound
+from .readings import DURABLE, HOT, Readings, number, percent, ranks, ratio_text, servers_of, upper_bound
 
 BRANCH = re.compile(r"\b(?:if|for|while|case|except|elif|catch)\b|&&|\|\||\?")
 # One experiment looks at the number itself; if in another one a unit is sold twice in spite of a fence, it went back.
@@ -156,9 +156,10 @@ def remarks(mechanisms):
 # ---- Speeds ---------------------------------------------------------------------------------------------------------
 
 def work_title(work):
-    buyers, _, products = work.partition("x")
+    buyers, _, products = work.removesuffix("-disk").partition("x")
     return (f"{buyers} {'buyer' if buyers == '1' else 'buyers'},"
-            f" {'one hot product' if products == '1' else f'{products} products'}")
+            f" {'one hot product' if products == '1' else f'{products} products'}"
+            f"{', all commits wait for a disk' if work == DURABLE else ''}")
 
 
 def speeds_of(readings, work):

@@ -9,16 +9,17 @@ SLICES_FOR_BOUNDS = 6
 ROUNDS_TO_TELL = 20
 # The harness takes so long to look: what is sooner is not told apart from at once.
 AT_ONCE_S = 0.05
-# What harness/speed.py calls the work that the page's ratios are of: 8 buyers on one hot product.
-HOT = "8x1"
+# What harness/speed.py calls the work that the page's ratios are of: 8 buyers on one hot product; and the same with
+# servers whose commits all wait for a disk.
+HOT, DURABLE = "8x1", "8x1-disk"
 # Where a lock that does not hold sells a unit twice. (Where a holder is killed there are units for all who ask.)
 OVERSELLING = ("rush", "holder-stopped", "late-write", "work-too-long", "cut-off")
 # The same, and whether the sale goes on without the holder.
 COMPLETE = (*OVERSELLING, "holder-killed")
 # The kinds of lock, as the plots and the stars know them, by the servers that they need.
-KINDS = {"none": "database", "redis": "Redis", "redis-promoted": "Redis", "redis-5": "Redlock", "redis-6": "Redlock",
+KINDS = {"none": "database", "redis": "Redis", "redis-durable": "Redis", "redis-promoted": "Redis", "redis-5": "Redlock", "redis-6": "Redlock",
          "etcd": "etcd", "zookeeper": "ZooKeeper"}
-SERVER_COUNTS = {"none": 0, "redis": 1, "redis-promoted": 2, "redis-5": 5, "redis-6": 6, "etcd": 3, "zookeeper": 3}
+SERVER_COUNTS = {"none": 0, "redis": 1, "redis-durable": 1, "redis-promoted": 2, "redis-5": 5, "redis-6": 6, "etcd": 3, "zookeeper": 3}
 
 
 def kind_of(mechanism):

@@ -182,8 +182,7 @@ def run_slices(bench, mechanisms, works, slices, kept, say, until_s):
     """All mechanisms take turns, forwards and backwards, one slice after the other: nothing else runs. Whether all were
     run before `until_s`."""
     for number in range(slices):
-        for buyers, products in works:
-            work = f"{buyers}x{products}"
+        for work in works:
             for mechanism in mechanisms if number % 2 == 0 else reversed(mechanisms):
                 if kept.count_slices(work, mechanism.name) > number:
                     continue
@@ -191,7 +190,7 @@ def run_slices(bench, mechanisms, works, slices, kept, say, until_s):
                     return False
                 found = {"mechanism": mechanism.name, "speed": work, "slice": number}
                 try:
-                    found["figures"] = speed.slice_of(bench, mechanism, buyers, products)
+                    found["figures"] = speed.slice_of(bench, mechanism, work)
                 except (NotSeen, CannotServe, OSError, subprocess.SubprocessError) as reason:
                     found["failed"] = f"{type(reason).__name__}: {reason}"
                 kept.add(found)

@@ -265,9 +265,9 @@ class EtcdServers(Group):
 class ZooKeeper:
     """Three servers by ensemble/ensemble, as the tests use them."""
 
-    def __init__(self, name):
+    def __init__(self, name, on_disk):
         self.name = name
-        self.command = [f"{TOP}/ensemble/ensemble", "--local", "--name", name]
+        self.command = [f"{TOP}/ensemble/ensemble", "--local", "--name", name, *(["--disk"] if on_disk else [])]
         self.address = None
 
     def call(self, *words):

@@ -8,15 +8,15 @@ from .servers import cpu_s
 from harness import ratios
 
 BASE = "zklock"
-SLICE_S = 3
+SLICE_S = 2
 STOCK = 1_000_000
 # Buyers, and products: on one hot product and on many.
-WORKS = [(buyers, products) for products in (1, 100) for buyers in (1, 8, 64)]
-QUICK = [(8, 1)]
+WORKS = [f"{buyers}x{products}" for products in (1, 100) for buyers in (1, 8, 64)]
 
 
-def slice_of(bench, mechanism, buyers, products):
+def slice_of(bench, mechanism, work):
     """One slice: as many orders as there is time for."""
+    buyers, products = map(int, work.removesuffix("-disk").split("x"))
     with Round(bench, mechanism, STOCK) as all_of:
         database, product = all_of.sale.database, all_of.sale.product
         if products > 1:

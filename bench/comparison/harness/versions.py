@@ -100,7 +100,7 @@ def storage_of(path):
     return "memory, as its files are" if kind == "tmpfs" else "disk"
 
 
-ASKED = {"postgresql": postgresql, "mariadb": mariadb, "redis": redis, "redis-5": redis, "redis-6": redis, "etcd": etcd,
+ASKED = {"postgresql": postgresql, "mariadb": mariadb, "redis": redis, "redis-durable": redis, "redis-5": redis, "redis-6": redis, "etcd": etcd,
          "zookeeper": zookeeper}
 
 

@@ -24,8 +24,8 @@ def one_server(name, title, source, theory, more_files=(), token="", asks=SET, s
                      theory=theory, token=token, asks=asks, gives_back=GIVES_BACK, stop_point=stop_point, queues=queues)
 
 
-OF_SEVERAL = {**EXPIRES, **dict.fromkeys(("redlock-server-slow", "split-votes"), SAFE),
-              **dict.fromkeys(("minority-partition", "one-clock"), HARMFUL)}
+# Whether votes are split is chance.
+OF_SEVERAL = {**EXPIRES, "redlock-server-slow": SAFE, **dict.fromkeys(("minority-partition", "one-clock"), HARMFUL)}
 # Two that come back and one that forgets are no majority of six.
 OF_SIX = {**OF_SEVERAL, "one-clock": SAFE}
 
