@@ -66,5 +66,6 @@ shop_answer shop_sell(const shop_order *order, const shop_sight *sight, int64_t 
         (void)database_run("ROLLBACK");
         return answer;
     }
-    return commits && database_run("COMMIT") < 0 ? SHOP_UNKNOWN : SHOP_DONE;
+    bool stays_open = the_mechanism.holds_transaction && !commits;
+    return !stays_open && database_run("COMMIT") < 0 ? SHOP_UNKNOWN : SHOP_DONE;
 }

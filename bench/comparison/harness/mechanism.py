@@ -12,8 +12,8 @@ def profile(safe, harmful):
     return {**dict.fromkeys(safe.split(), SAFE), **dict.fromkeys(harmful.split(), HARMFUL)}
 
 
-# A shop that looks for its order's number sells it once, and one that does not sells it twice, whatever locks it. A lock
-# that has been given back is free, whether or not its holder hears so.
+# A shop that looks for its order's number sells it once, and one that does not sells it twice, whatever locks it. A
+# lock that has been given back is free, whether or not its holder hears so.
 ANY = profile("commit-reply-lost release-reply-lost", "commit-reply-lost-new-order")
 # Nobody is excluded, and nobody waits.
 NOBODY = {**ANY, **profile("holder-killed waiter-killed forgotten taken-twice opposite-orders counter-goes-back",
@@ -22,8 +22,8 @@ NOBODY = {**ANY, **profile("holder-killed waiter-killed forgotten taken-twice op
 DATABASE = {**ANY, **profile("rush holder-killed holder-stopped late-write work-too-long waiter-killed taken-twice"
                              " opposite-orders orders-of-two one-ticket", "forgotten")}
 # A lock that passes on only if its holder gives it back.
-STAYS = {**ANY, **profile("rush holder-stopped late-write work-too-long cut-off strangers-unlock waiter-killed servers-clock"
-                          " buyers-clock orders-of-two one-ticket",
+STAYS = {**ANY, **profile("rush holder-stopped late-write work-too-long cut-off strangers-unlock waiter-killed"
+                          " servers-clock buyers-clock orders-of-two one-ticket",
                           "holder-killed forgotten taken-twice reply-lost server-restarted opposite-orders")}
 # A lock that passes on after its time-out, with nobody to say so to a late holder.
 PASSES_ON = {**ANY, **profile("rush holder-killed waiter-killed waiter-gives-up forgotten reply-lost two-servers-down"
@@ -69,6 +69,6 @@ class Mechanism:
         return SAFE if fence and theory == HARMFUL and experiment in FENCED else theory
 
 
-# The harm of these is a late write, which a fence refuses.
-FENCED = ("holder-stopped", "late-write", "work-too-long", "cut-off", "timeout-half-p99", "packets-lost", "minority-partition",
-          "servers-clock")
+# The harm of these is a write of who is not the last that came in; a fence refuses it.
+FENCED = ("rush", "orders-of-two", "one-ticket", "holder-stopped", "late-write", "work-too-long", "cut-off",
+          "timeout-half-p99", "packets-lost", "minority-partition", "servers-clock")

@@ -12,7 +12,8 @@ SCHEMA = """
 CREATE TABLE IF NOT EXISTS stock (product VARCHAR(64) PRIMARY KEY, units BIGINT NOT NULL, fence BIGINT NOT NULL,
                                   version BIGINT NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS sale (id VARCHAR(96) PRIMARY KEY, product VARCHAR(64) NOT NULL, units BIGINT NOT NULL,
-                                 units_seen BIGINT NOT NULL, token BIGINT NOT NULL, read_at BIGINT NOT NULL, written_at BIGINT NOT NULL);
+                                 units_seen BIGINT NOT NULL, token BIGINT NOT NULL, read_at BIGINT NOT NULL,
+                                 written_at BIGINT NOT NULL);
 """
 ANSWER_S = 30
 

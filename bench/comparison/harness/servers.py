@@ -409,10 +409,19 @@ class MariaDB(Database):
                 f"--port={self.port}", "--bind-address=127.0.0.1", "--max-connections=500",
                 "--innodb-buffer-pool-size=64M", *durable]
 
+    def start(self):
+        super().start()
+        # Here and not in run: it waits for whoever has locked a table.
+        self.ask("CREATE DATABASE IF NOT EXISTS shop;")
+        return self
+
     def run(self, statements):
+        return self.ask(f"USE shop; {statements}")
+
+    def ask(self, statements):
         return subprocess.run(["mariadb", "--no-defaults", "-N", "-B", "-u", "root", f"--socket={self.socket}"],
-                              input=f"CREATE DATABASE IF NOT EXISTS shop; USE shop; {statements}", capture_output=True, text=True,
-                              check=True, timeout=PATIENCE_S).stdout.splitlines()
+                              input=statements, capture_output=True, text=True, check=True,
+                              timeout=PATIENCE_S).stdout.splitlines()
 
     def version(self):
         return subprocess.run(["mariadbd", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]

@@ -1,7 +1,7 @@
 """Locks of the libraries that one uses ZooKeeper with."""
 import os
 
-from ...harness.mechanism import LEASED, SESSION, Mechanism
+from ...harness.mechanism import LEASED, SAFE, SESSION, Mechanism
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 JARS = ("curator-recipes", "curator-framework", "curator-client", "zookeeper-jute", "zookeeper", "guava", "slf4j-api",
@@ -11,9 +11,11 @@ CLASS_PATH = ":".join(f"/usr/share/java/{jar}.jar" for jar in JARS)
 DELETE = rb"\x00\x00\x00\x02\x00\x00\x00./"
 
 MECHANISMS = [
-    Mechanism("curator", "Curator 5.4, InterProcessMutex", "other_process", "Curator, Getting Started", "zookeeper", gives_back=DELETE,
+    Mechanism("curator", "Curator 5.4, InterProcessMutex", "other_process", "Curator, Getting Started", "zookeeper",
+              gives_back=DELETE,
               command=f"java -Xmx64m -XX:TieredStopAtLevel=1 -XX:-UsePerfData -cp {CLASS_PATH} {HERE}/CuratorLock.java",
-              files=("CuratorLock.java",), token="the czxid of its node, asked for in a request more", theory=SESSION, queues=LEASED),
+              files=("CuratorLock.java",), token="the czxid of its node, asked for in a request more",
+              theory={**SESSION, "taken-twice": SAFE}, queues=LEASED),
     Mechanism("kazoo", "kazoo 2.8, Lock", "other_process", "kazoo 2.8, kazoo.recipe.lock", "zookeeper", gives_back=DELETE,
               command=f"/usr/bin/python3 {HERE}/kazoo_lock.py", files=("kazoo_lock.py",),
               token="the czxid of its node, asked for in a request more", theory=SESSION, queues=LEASED),
