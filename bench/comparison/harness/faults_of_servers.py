@@ -141,19 +141,21 @@ def voter(all_of):
 
 
 def votes_of(buyer):
-    """(began, ended, granted): the locking of who was granted ends with its release."""
+    """(began, ended, how): the locking of who was granted ends with its release."""
     asked = None
     for at_us, word, _ in buyer.steps:
         if word == "asks":
             asked = at_us
         elif word in ("busy", "unknown", "released"):
-            yield asked, at_us, word == "released"
+            yield asked, at_us, word
 
 
 def in_vain(votes):
-    """Those that ended with nobody. Whoever was refused while another one got it, or had it, does not count."""
-    held = [one for one in votes if one[2]]
-    return [one for one in votes if not one[2] and not any(one[0] < other[1] and other[0] < one[1] for other in held)]
+    """Those that a majority answered, and that ended with nobody. Whoever was refused while another one got it, or had
+    it, does not count."""
+    held = [one for one in votes if one[2] == "released"]
+    refused = [one for one in votes if one[2] == "busy"]
+    return [one for one in refused if not any(one[0] < other[1] and other[0] < one[1] for other in held)]
 
 
 def split_votes(bench, mechanism, fence=False):
@@ -165,8 +167,11 @@ def split_votes(bench, mechanism, fence=False):
         settled = all_settle(crowd)
         all_of.end_buyers()
         votes = [vote for one in crowd for vote in votes_of(one)]
-        grants = sum(granted for _, _, granted in votes)
-        measures = {"votes_in_vain_per_grant": len(in_vain(votes)) / grants} if grants else {}
+        grants, unanswered = (sum(one[2] == how for one in votes) for how in ("released", "unknown"))
+        if unanswered > len(votes) / 2:
+            raise NotSeen(f"{unanswered} of {len(votes)} votes were not answered in time: the proxies were too slow")
+        measures = {"votes_in_vain_per_grant": len(in_vain(votes)) / grants,
+                    "votes_unanswered_per_grant": unanswered / grants} if grants else {}
         stuck_s = first_sale_s(all_of, since_us)
         return all_of.outcome(stuck_s=stuck_s, harm=stuck_s is None, settled=settled, measures=measures)
 
