@@ -51,6 +51,7 @@ class Mechanism:
     servers: str = "none"   # which of the bench's servers it needs: none, redis, redis-5, zookeeper, etcd, ...
     database: str = "postgresql"
     locks_tables: bool = False  # of the stock: it has a database of its own, and one round at a time
+    takes_both: bool = False  # locks of an order at once, or neither: no order has one of them only
     command: str = ""       # of a lock in another language
     files: tuple = ()       # what its complexity is counted of, in the family's folder
     token: str = ""         # where its fencing token comes from; "": it has none

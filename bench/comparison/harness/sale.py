@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from .servers import wait_until
+from .servers import state_of, wait_until
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS stock (product VARCHAR(64) PRIMARY KEY, units BIGINT NOT NULL, fence BIGINT NOT NULL,
@@ -75,11 +75,7 @@ class Buyer:
     def stop(self):
         """Returns when the kernel says that it stands still."""
         self.signal(signal.SIGSTOP)
-        wait_until(lambda: self.state() in "TZ", f"{self.name} is stopped", ANSWER_S)
-
-    def state(self):
-        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0]
+        wait_until(lambda: state_of(self.process) in "TZ", f"{self.name} is stopped", ANSWER_S)
 
     def resume(self):
         self.signal(signal.SIGCONT)
@@ -96,6 +92,7 @@ class Buyer:
                 self.process.wait(5)
             except subprocess.TimeoutExpired:
                 self.kill()
+        self.signal(signal.SIGKILL)  # what it has started may wait for a server that is gone
         self.reader.join(5)
         self.process.stdin.close()
         self.process.stdout.close()

@@ -61,6 +61,12 @@ def answers(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+def state_of(process):
+    """As the kernel calls it: T is stopped, Z has ended."""
+    with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
 class Clock:
     """A clock on the wall that can be stepped, of one process or of several."""
 
@@ -128,11 +134,7 @@ class Process:
     def stop(self):
         """Returns when the kernel says that it stands still. Its connections stay open."""
         self.signal(signal.SIGSTOP)
-        wait_until(lambda: self.state() == "T", f"{self.name} is stopped")
-
-    def state(self):
-        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0]
+        wait_until(lambda: state_of(self.process) == "T", f"{self.name} is stopped")
 
     def resume(self):
         self.signal(signal.SIGCONT)
