@@ -49,7 +49,7 @@ static void serve(int buyer) {
         } else {
             answer = lock_acquire(second, wait_ms, &token);
         }
-        if (write(buyer, &answer, sizeof answer) != sizeof answer) {
+        if (send(buyer, &answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer) {
             break;
         }
     }
@@ -92,7 +92,7 @@ static void start_second(const lock_settings *settings, const char *database) {
 /* SIGTERM ends the wait for the answer. */
 static lock_answer ask_second(int64_t request) {
     int64_t answer = LOCK_UNKNOWN;
-    if (write(other, &request, sizeof request) != sizeof request ||
+    if (send(other, &request, sizeof request, MSG_NOSIGNAL) != sizeof request ||
         read(other, &answer, sizeof answer) != sizeof answer) {
         return LOCK_UNKNOWN;
     }
