@@ -33,6 +33,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--experiment", default="")
+    parser.add_argument("--work", default="")
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--build", required=True)
@@ -83,10 +84,11 @@ def run_slices(bench, asked, families, kept, part, until_s):
     slices = 1 if asked.quick else min(part, SLICES)
     mechanisms = [one for _, _, all_of in families for one in all_of
                   if not one.cannot and (re.search(asked.only, one.name) or one.name == speed.BASE)]
-    works = [HOT] if asked.quick else speed.WORKS
-    if not rounds.run_slices(bench, mechanisms, works, slices, kept, say_slice, until_s):
+    works = [HOT] if asked.quick else [work for work in (*speed.WORKS, DURABLE) if re.search(asked.work, work)]
+    in_memory = [work for work in works if work != DURABLE]
+    if not rounds.run_slices(bench, mechanisms, in_memory, slices, kept, say_slice, until_s):
         return False
-    if asked.quick:
+    if DURABLE not in works:
         return True
     with benches(asked.build, None, durable=True) as on_disk:
         return rounds.run_slices(on_disk, mechanisms, [DURABLE], slices, kept, say_slice, until_s)
