@@ -148,7 +148,9 @@ class Process:
         self.process = None
 
     def end(self):
+        """With its files: they may be in memory, and each round may have servers of its own."""
         self.kill()
+        shutil.rmtree(self.place, ignore_errors=True)
 
 
 class Redis(Process):
@@ -368,11 +370,11 @@ class PostgreSQL(Database):
                 "-k", "", "-N", "500", *durable]
 
     def run(self, statements):
-        return subprocess.run(["psql", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", self.url], input=statements,
+        return subprocess.run([f"{self.binaries}/psql", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", self.url], input=statements,
                               capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout.splitlines()
 
     def serves(self):
-        return subprocess.run(["pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False).returncode == 0
+        return subprocess.run([f"{self.binaries}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False).returncode == 0
 
     def kill(self):
         """With all its processes: they end when the first one is gone."""
