@@ -1,6 +1,6 @@
 import os
 
-from ...harness.mechanism import EXPIRES, HARMFUL, LEASED, SESSION, Mechanism
+from ...harness.mechanism import EXPIRES, HARMFUL, LEASED, SAFE, SESSION, Mechanism
 from . import zookeeper_clients
 
 FAMILY = "what people really run"
@@ -20,8 +20,8 @@ LEASES = {name: harm for name, harm in EXPIRES.items() if name != "timeout-half-
 # It waits for the replies of all servers, and ioredis keeps a request to one that is down longer than the lock lasts.
 WAITS_FOR_ALL = {**EXPIRES, "two-servers-down": HARMFUL}
 # Its keep-alive stays with a server that no longer answers (DialKeepAliveTime is not set). A waiter whose lease has
-# ended is granted the lock all the same.
-PINNED = {**SESSION, **dict.fromkeys(("minority-partition", "waiter-lease-ended"), HARMFUL)}
+# ended is granted the lock all the same. Its key is its session's: taken twice, it is there already.
+PINNED = {**SESSION, "taken-twice": SAFE, **dict.fromkeys(("minority-partition", "waiter-lease-ended"), HARMFUL)}
 
 MECHANISMS = [
     *zookeeper_clients.MECHANISMS,

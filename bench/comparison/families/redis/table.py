@@ -36,7 +36,8 @@ def redlock(name, title, program, servers, more_files=(), theory=OF_SEVERAL):
 
 
 # The holder looks after its work: what happens between the look and the write remains.
-LOOKED_AT = {**without("timeout-half-p99", EXPIRES), "holder-stopped": SAFE, "work-too-long": SAFE}
+LOOKED_AT = {**without("timeout-half-p99", EXPIRES), **dict.fromkeys(
+    ("holder-stopped", "work-too-long", "cut-off", "server-restarted", "servers-clock"), SAFE)}
 # Several are at work at once by intent.
 SEGMENTS = {name: harm for name, harm in without("strangers-unlock", EXPIRES).items() if not name.startswith("timeout")}
 
