@@ -19,6 +19,7 @@ def made(name, script):
 LEASES = {name: harm for name, harm in EXPIRES.items() if name != "timeout-half-p99"}
 # It waits for the replies of all servers, and ioredis keeps a request to one that is down longer than the lock lasts.
 WAITS_FOR_ALL = {**EXPIRES, "two-servers-down": HARMFUL}
+del WAITS_FOR_ALL["majority-forgets"]  # it gets no lock with two servers down
 # Its keep-alive stays with a server that no longer answers (DialKeepAliveTime is not set). A waiter whose lease has
 # ended is granted the lock all the same. Its key is its session's: taken twice, it is there already.
 PINNED = {**SESSION, "taken-twice": SAFE, **dict.fromkeys(("minority-partition", "waiter-lease-ended"), HARMFUL)}

@@ -2,7 +2,7 @@ from ...harness.mechanism import HARMFUL, LEASED, SAFE, SESSION, SESSION_LOOKED_
 
 FAMILY = "ZooKeeper"
 # Of a session that is over an ephemeral node goes with it; this one stays.
-PERSISTENT = {**STAYS, "leader-killed": SAFE, "counter-goes-back": SAFE}
+PERSISTENT = {**STAYS, "counter-goes-back": SAFE}
 # A request whose reply was lost has made a node, which is found.
 FOUND = {**SESSION_LOOKED_AT, "reply-lost": SAFE, "waiter-lease-ended": SAFE, "minority-partition": SAFE}
 # Beside those whose lock is over after a time: the work may take as long as it will.
