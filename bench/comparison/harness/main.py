@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -123,6 +124,8 @@ def say_slice(found):
 
 def main():
     asked = arguments()
+    # So that the servers end, and what they have in memory goes.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     families = list(tables())
     all_cells = list(rounds.cells(families, asked.only, asked.experiment))
     if not all_cells:
