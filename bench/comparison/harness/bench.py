@@ -56,7 +56,8 @@ class PromotedRedis(servers.Group):
         return self.front.address
 
     def start(self):
-        servers.wait_until(lambda: "master_link_status:up" in self.replica.ask("INFO", "replication"), "the replica follows")
+        servers.wait_until(lambda: "master_link_status:up" in self.replica.ask("INFO", "replication"),
+                           "the replica follows")
         return self
 
     def lose_primary(self):
@@ -95,6 +96,7 @@ class Bench:
         self.durable = durable
         self.lock = threading.Lock()
         self.running = {}
+        self.spare = {}
         self.failed = {}
         self.turns = {}
 
@@ -114,7 +116,9 @@ class Bench:
     def alone(self, mechanism):
         """Held by a round while it runs."""
         with self.lock:
-            return self.turns.setdefault(mechanism.name, threading.Lock()) if mechanism.locks_tables else contextlib.nullcontext()
+            if not mechanism.locks_tables:
+                return contextlib.nullcontext()
+            return self.turns.setdefault(mechanism.name, threading.Lock())
 
     def database(self, mechanism):
         name = f"{mechanism.database}-{mechanism.name}" if mechanism.locks_tables else mechanism.database
@@ -129,16 +133,32 @@ class Bench:
         """None where the lock needs none of its own."""
         if mechanism.servers == "none":
             return None
-        return self.get(mechanism.servers, lambda: self.own_servers(mechanism))
+        return self.get(mechanism.servers, lambda: self.new_servers(mechanism))
 
     def new_place(self):
         return tempfile.mkdtemp(dir=self.place)
 
     def own_servers(self, mechanism):
-        """For a round that does to them what others must not meet; whoever asks for them ends them."""
+        """For a round that does to them what others must not meet; whoever asks for them gives them back."""
+        with self.lock:
+            spare = self.spare.get(mechanism.servers)
+            if spare:
+                return spare.pop()
+        return self.new_servers(mechanism)
+
+    def new_servers(self, mechanism):
         place = self.new_place()
         os.chmod(place, 0o755)
         return SERVERS[mechanism.servers](place, self.durable).start()
+
+    def take_back(self, mechanism, own):
+        """For the next round that asks for such, if they can be mended: the servers of a quorum take long to start."""
+        with contextlib.suppress(servers.CannotServe):
+            if own.mend():
+                with self.lock:
+                    self.spare.setdefault(mechanism.servers, []).append(own)
+                return
+        own.end()
 
     def own_redis(self, mechanism, clocks):
         """Each with a clock of its own, that can be stepped."""
@@ -153,5 +173,5 @@ class Bench:
         return servers.Clock(self.new_place(), name, f"{self.build}/comparison_clock.so")
 
     def end(self):
-        for one in self.running.values():
+        for one in [*self.running.values(), *itertools.chain(*self.spare.values())]:
             one.end()

@@ -74,8 +74,8 @@ class Proxy:
         self.longest_delay_s = longest_s
 
     def lose_reply(self, pattern):
-        """The next request that has this in it (a regular expression) reaches the server; its reply never comes, and the
-        connection ends."""
+        """The next request that has this in it (a regular expression) reaches the server; its reply never comes, and
+        the connection ends."""
         with self.lock:
             self.losing, self.lost = pattern, 0
 

@@ -17,6 +17,7 @@ class Round:
     """One round of one experiment with one mechanism: a product of its own, and its buyers."""
 
     def __init__(self, bench, mechanism, units, fence=False, servers=None):
+        self.bench = bench
         self.mechanism = mechanism
         self.timeout_ms = mechanism.timeout_ms
         self.program = f"{bench.build}/buyer_{mechanism.program}"
@@ -73,7 +74,7 @@ class Round:
             one.end()
         self.end_buyers()
         if self.own_servers:
-            self.own_servers.end()
+            self.bench.take_back(self.mechanism, self.own_servers)
 
 
 def settles(buyer, patience_s=10):

@@ -5,6 +5,7 @@ import hashlib
 import inspect
 import json
 import os
+import random
 import re
 import subprocess
 import threading
@@ -17,7 +18,7 @@ from .servers import CannotServe
 
 # Most of a round is waiting, so some run side by side; more, and the two cores of a small machine would be what is
 # measured.
-SIDE_BY_SIDE = 8
+SIDE_BY_SIDE = 12
 # What rounds are made by, whatever the mechanism and the experiment.
 BASE = re.compile(r"bench/comparison/([^/]+\.[ch]|harness/(bench|packets|proxy|round|sale|servers)\.py)$")
 # What a table says of a mechanism that makes a difference to its rounds.
@@ -136,8 +137,9 @@ def cells(families, only, experiments):
 
 def due(all_cells, wanted, kept):
     """The rounds that are still to run: the first of each cell, then the second of each, so that every part of a run
-    says something of everything."""
+    says something of everything. Their order is by chance, the same each time: what runs side by side is a mixture."""
     have = {cell: kept.count(cell) for cell in all_cells}
+    all_cells = random.Random(0).sample(all_cells, len(all_cells))
     most = max((wanted(cell) for cell in all_cells), default=0)
     return [cell for number in range(most) for cell in all_cells if have[cell] <= number < wanted(cell)]
 

@@ -176,7 +176,8 @@ class Redis(Process):
         return int(next(line.partition(":")[2] for line in lines if line.startswith("total_commands_processed:")))
 
     def version(self):
-        return subprocess.run(["redis-server", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
+        asked = subprocess.run(["redis-server", "--version"], capture_output=True, text=True, check=True)
+        return asked.stdout.split()[2]
 
 
 class Etcd(Process):
@@ -198,7 +199,8 @@ class Etcd(Process):
         """Calls by gRPC, those of the gateway and of the other servers included."""
         with urllib.request.urlopen(f"http://{self.address}/metrics", timeout=PATIENCE_S) as answer:
             lines = answer.read().decode().splitlines()
-        return int(sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith("grpc_server_started_total")))
+        counts = [line.rpartition(" ")[2] for line in lines if line.startswith("grpc_server_started_total")]
+        return int(sum(map(float, counts)))
 
 
 class Group:
@@ -222,6 +224,10 @@ class Group:
         for one in self.all:
             one.kill()
         self.start()
+
+    def mend(self):
+        """Whether all serve again, and what a round has left behind is no harm to the next one."""
+        return False
 
     def end(self):
         for one in self.all:
@@ -260,9 +266,17 @@ class EtcdServers(Group):
     def kill_leader(self):
         self.leader().kill()
 
+    def mend(self):
+        """As Group's: whoever comes next locks what nobody has locked."""
+        for one in self.all:
+            if one.process is None:
+                one.start()
+        return True
+
     def has_leader(self):
-        asked = subprocess.run(["etcdctl", "--endpoints", self.all[0].address, "endpoint", "health"], capture_output=True,
-                               env={**os.environ, "ETCDCTL_API": "3"}, check=False, timeout=PATIENCE_S)
+        asked = subprocess.run(["etcdctl", "--endpoints", self.all[0].address, "endpoint", "health"],
+                               capture_output=True, env={**os.environ, "ETCDCTL_API": "3"}, check=False,
+                               timeout=PATIENCE_S)
         return asked.returncode == 0
 
 
@@ -275,7 +289,7 @@ class ZooKeeper:
         self.address = None
 
     def call(self, *words):
-        asked = subprocess.run([*self.command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        asked = subprocess.run([*self.command, *words], capture_output=True, text=True, check=False)
         if asked.returncode != 0:
             raise CannotServe(f"ensemble {' '.join(words)}: {asked.stderr.strip()[-300:]}")
         return asked.stdout
@@ -292,6 +306,11 @@ class ZooKeeper:
         """As Group's."""
         self.call("kill", "1", "2", "3")
         self.call("start", "1", "2", "3")
+
+    def mend(self):
+        """Likewise."""
+        self.call("start", "1", "2", "3")
+        return True
 
     def pids(self):
         """Where ensemble/driver_local.sh keeps them."""
@@ -357,8 +376,8 @@ class PostgreSQL(Database):
         self.data = os.path.join(self.place, "data")
         self.in_memory = in_memory
         self.give_away(self.place)
-        subprocess.run([*other_user(self.USER), f"{self.binaries}/initdb", "-D", self.data, "-U", "shop", "-A", "trust", "-N"],
-                       check=True, stdout=subprocess.DEVNULL, cwd="/")
+        subprocess.run([*other_user(self.USER), f"{self.binaries}/initdb", "-D", self.data, "-U", "shop", "-A", "trust",
+                        "-N"], check=True, stdout=subprocess.DEVNULL, cwd="/")
 
     @staticmethod
     def url_at(port):
@@ -366,15 +385,17 @@ class PostgreSQL(Database):
 
     def command(self):
         durable = ["-F"] if self.in_memory else []
-        return [*other_user(self.USER), f"{self.binaries}/postgres", "-D", self.data, "-p", str(self.port), "-h", "127.0.0.1",
-                "-k", "", "-N", "500", *durable]
+        return [*other_user(self.USER), f"{self.binaries}/postgres", "-D", self.data, "-p", str(self.port), "-h",
+                "127.0.0.1", "-k", "", "-N", "500", *durable]
 
     def run(self, statements):
-        return subprocess.run([f"{self.binaries}/psql", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", self.url], input=statements,
-                              capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout.splitlines()
+        asked = subprocess.run([f"{self.binaries}/psql", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", self.url],
+                               input=statements, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+        return asked.stdout.splitlines()
 
     def serves(self):
-        return subprocess.run([f"{self.binaries}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False).returncode == 0
+        asked = subprocess.run([f"{self.binaries}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False)
+        return asked.returncode == 0
 
     def kill(self):
         """With all its processes: they end when the first one is gone."""

@@ -20,7 +20,7 @@ class OneServer:
         host, port = servers.split(",")[0].split(":")
         self.client = etcd3.client(host=host, port=int(port))
         self.ttl_s = math.ceil(timeout_ms / 1000)
-        self.held = None
+        self.lock = None
 
     def acquire(self, product, wait_s):
         lock = self.client.lock(product, ttl=self.ttl_s)
@@ -29,12 +29,12 @@ class OneServer:
                 return "busy"
         except (etcd3.exceptions.Etcd3Exception, grpc.RpcError, TypeError):
             return "unknown"
-        self.held = lock
+        self.lock = lock
         return "granted -1"
 
     def release(self):
         try:
-            self.held.release()
+            self.lock.release()
         except (etcd3.exceptions.Etcd3Exception, grpc.RpcError):
             pass  # its lease will end
 

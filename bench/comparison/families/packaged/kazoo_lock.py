@@ -4,11 +4,13 @@
 A holder whose session has ended is still told that it has the lock: is_acquired is a field of its own memory, and
 kazoo asks its users to listen for LOST.
 """
+import contextlib
 import logging
 import sys
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout
+from lines import serve
 
 NO_TOKEN = -1
 
@@ -20,48 +22,38 @@ class KazooLock:
         self.path = None
         self.client.start_async()
 
-    def acquire(self, product, wait_ms):
+    def acquire(self, product, wait_s):
         if self.path != f"/kazoo/{product}":
             self.path = f"/kazoo/{product}"
             self.lock = self.client.Lock(self.path)
         try:
-            if not self.lock.acquire(timeout=int(wait_ms) / 1000):
+            if not self.lock.acquire(timeout=wait_s):
                 return "busy"
+            return f"granted {self.token()}"
         except LockTimeout:
             return "busy"
-        return f"granted {self.token()}"
+        except Exception:  # pylint: disable=broad-except
+            return "unknown"
 
     def token(self):
         """A node that has gone already has none."""
         stat = self.client.exists(f"{self.path}/{self.lock.node}")
         return stat.czxid if stat else NO_TOKEN
 
-    def held(self, _):
-        return "yes" if self.lock.is_acquired else "no"
+    def held(self):
+        return self.lock.is_acquired
 
-    def release(self, _):
-        self.lock.release()
-        return "released"
-
-    def answer(self, word, *rest):
-        try:
-            return {"acquire": self.acquire, "held": self.held, "release": self.release}[word](*rest)
-        except Exception:  # pylint: disable=broad-except
-            return "released" if word == "release" else "unknown"
+    def release(self):
+        with contextlib.suppress(Exception):
+            self.lock.release()
 
     def end(self):
         self.client.stop()
         self.client.close()
 
 
-def main():
-    hosts, _, timeout_ms = sys.argv[1:]
-    lock = KazooLock(hosts, int(timeout_ms))
-    print("ready", flush=True)
-    for line in sys.stdin:
-        print(lock.answer(*line.split()), flush=True)
-    lock.end()
-
-
 logging.disable(logging.CRITICAL)
-main()
+HOSTS, _, TIMEOUT_MS = sys.argv[1:]
+the_lock = KazooLock(HOSTS, int(TIMEOUT_MS))
+serve(the_lock)
+the_lock.end()

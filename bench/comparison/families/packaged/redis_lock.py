@@ -14,7 +14,7 @@ class OneServer:
         host, port = servers.split(",")[0].split(":")
         self.server = redis.Redis(host=host, port=int(port))
         self.timeout_s = timeout_s
-        self.held = None
+        self.lock = None
 
     def acquire(self, product, wait_s):
         lock = self.server.lock(f"lock:{product}", timeout=self.timeout_s, blocking_timeout=wait_s)
@@ -23,12 +23,12 @@ class OneServer:
                 return "busy"
         except redis.RedisError:
             return "unknown"
-        self.held = lock
+        self.lock = lock
         return "granted -1"
 
     def release(self):
         try:
-            self.held.release()
+            self.lock.release()
         except redis.RedisError:
             pass  # it was not ours any more
 
