@@ -30,7 +30,7 @@ def mechanism(name, cells=(), **more):
 
 def slices(ratio, **more):
     return {"sales_per_s": 100, "wait_p50_ms": 10, "wait_p99_ms": 50, "longest_wait_ms": 100, "overtaking": 0.5,
-            "database_cpu_ms": 1, "lock_cpu_ms": 1, "lock_requests": 4, "ratio": ratio, "slices": 10, **more}
+            "database_cpu_ms": 1, "lock_cpu_ms": 1, "lock_requests": 4, "wakeups": 9, "ratio": ratio, "slices": 10, **more}
 
 
 def results(*mechanisms, **more):
@@ -152,6 +152,13 @@ class Claims(unittest.TestCase):
                            mechanism("row-for-update", [cell("rush", harmed, 20), *fine[1:]], lines=22))
         self.assertEqual(verdict_of("simplest", made(0)), "false")
         self.assertEqual(verdict_of("simplest", made(1)), "true")
+
+    def test_a_herd_is_woken_if_only_its_wake_ups_grow_with_who_waits(self):
+        for herd, ours, verdict in ((400, 11, "true"), (150, 11, "false"), (400, 80, "false")):
+            made = results(mechanism("zookeeper-herd"), mechanism("zklock"), speed={
+                work: {"zookeeper-herd": slices([1, 1, 1], wakeups=theirs), "zklock": slices([1, 1, 1], wakeups=own)}
+                for work, theirs, own in (("8x1", 50, 10), ("64x1", herd, ours))})
+            self.assertEqual(verdict_of("wakes everybody", made), verdict)
 
     def test_two_to_three_p99(self):
         for harmed, verdict in ((0, "true"), (1, "false")):

@@ -11,6 +11,8 @@ NOT_MEASURED, NOT_TOLD_APART = "not measured", "not told apart"
 # What a queue lets pass at most: who asks first may still be the second whose request arrives.
 IN_ORDER = 0.05
 UNITS_IN_RUSH = 7
+# Eight times as many wait; where each release wakes all of them, it wakes at least so many times as many.
+GROWS_WITH_ALL = 4
 SEGMENTS = 5
 # Of each kind the lock that one would take.
 TO_TAKE = {"database": "row-for-update", "Redis": "redis-random-value", "Redlock": "redlock-parallel",
@@ -223,6 +225,7 @@ def claims(readings):
         ("Five segments are five times as fast as one lock", five_segments),
         ("Redlock goes on when two of five servers are dead", redlock_survives),
         ("The number of servers has to be odd", odd_number),
+        ("On ZooKeeper each release wakes everybody who waits, unless one watches one's predecessor", herd_is_woken),
         ("ZooKeeper is the simplest choice that is complete", zookeeper_is_simplest),
         ("A time-out of 2 to 3 times the P99 of the work is long enough for it", two_to_three_p99))]
 
@@ -326,6 +329,23 @@ def odd_number(readings):
             f" {listed({name: rounds_text(count) for name, count in {**five, **six}.items()})}. Sales ÷ zklock's,"
             f" {BUYERS}: {listed(speeds)}",
             true_if(None if of_six.harmless() is None else worse))
+
+
+def herd_is_woken(readings):
+    """True if wake-ups grow with the number of those who wait for a herd, and do not for who watches its predecessor."""
+    works = ("8x1", "64x1")
+    found = {name: [readings.figure(name, "wakeups", work) for work in works]
+             for name in ("zookeeper-herd", "zklock", "kazoo")}
+    found = {name: both for name, both in found.items() if None not in both}
+    if not {"zookeeper-herd", "zklock"} <= set(found):
+        return "-", NOT_MEASURED
+    said = {name: " and ".join(f"{number(readings.figure(name, what, work))} {words}"
+                               for work in works for what, words in (("wakeups", "wake-ups"),
+                                                                     ("lock_requests", "requests")))
+            for name in found}
+    grows = {name: many / few >= GROWS_WITH_ALL for name, (few, many) in found.items()}
+    return (f"for each sale with 8 buyers, and with 64: {listed(said)}",
+            true_if(grows["zookeeper-herd"] and not grows["zklock"]))
 
 
 def zookeeper_is_simplest(readings):

@@ -19,7 +19,6 @@ NOT_MEASURED = (
     "Servers in several data centres, and clusters of Redis that share keys out.",
     "Clocks of servers that are written in Go (etcd): they ask the kernel, not the C library, so none can be stepped.",
     "More than 64 buyers, and sales that go on for hours.",
-    "How many waiters a release wakes: the requests for each sale are what stands for it.",
     "Locks of other languages' libraries than those in the tables, and other versions of these.",
 )
 
@@ -174,10 +173,10 @@ def speeds_of(readings, work):
                      number(longest / middle if longest and middle else None),
                      "-" if said["overtaking"] is None else percent(said["overtaking"]),
                      f"{number(said['lock_cpu_ms'])} + {number(said['database_cpu_ms'])}",
-                     number(said["lock_requests"])])
-    rows += [["-", f"`{name}`", "not measured"] + ["-"] * 5 for name in by_name if name not in known]
+                     number(said["lock_requests"]), number(said["wakeups"])])
+    rows += [["-", f"`{name}`", "not measured"] + ["-"] * 6 for name in by_name if name not in known]
     return table(["rank", "mechanism", "sales ÷ zklock's", "wait p50, p99, ms", "longest ÷ p50", "overtaking",
-                  "CPU per sale: lock + stock, ms", "requests"], rows)
+                  "CPU per sale: lock + stock, ms", "requests", "wake-ups"], rows)
 
 
 # ---- The parts of docs/comparison.md --------------------------------------------------------------------------------

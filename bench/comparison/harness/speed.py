@@ -1,14 +1,19 @@
 """How fast a sale goes under each lock, as ratios to zklock's: in slices that take turns, as bench/run does."""
+import glob
 import time
 
 from .round import Round, settles
-from .servers import cpu_s
+from .servers import CannotServe, cpu_s
 
 # The harness of bench/run has the ratios, and the bounds of their medians.
 from harness import ratios
 
 BASE = "zklock"
 SLICE_S = 2
+# Before that: connections are made, caches are filled, and a virtual machine compiles what it runs often.
+WARM_UP_S, WARM_UP_OF_JAVA_S = 0.5, 6
+# So many virtual machines of Java would be what is measured.
+MOST_OF_JAVA = 8
 STOCK = 1_000_000
 # Buyers, and products: on one hot product and on many.
 WORKS = [f"{buyers}x{products}" for products in (1, 100) for buyers in (1, 8, 64)]
@@ -17,47 +22,78 @@ WORKS = [f"{buyers}x{products}" for products in (1, 100) for buyers in (1, 8, 64
 def slice_of(bench, mechanism, work):
     """One slice: as many orders as there is time for."""
     buyers, products = map(int, work.removesuffix("-disk").split("x"))
+    is_java = mechanism.command.startswith("java ")
+    if is_java and buyers > MOST_OF_JAVA:
+        raise CannotServe(f"{buyers} virtual machines of Java would be what is measured")
     with Round(bench, mechanism, STOCK) as all_of:
         database, product = all_of.sale.database, all_of.sale.product
         if products > 1:
             rows = ", ".join(f"('{product}-{number}', {STOCK}, 0)" for number in range(products))
             database.run(f"INSERT INTO stock (product, units, fence) VALUES {rows};")
         crowd = [all_of.buyer(orders=STOCK, products=products, timeout_ms=30000, wait_ms=20000) for _ in range(buyers)]
-        before = used_by(bench, mechanism)
         for one in crowd:
             one.begin()
+        time.sleep(WARM_UP_OF_JAVA_S if is_java else WARM_UP_S)
+        began_us, before = clock_us(), used_by(bench, mechanism, crowd)
         time.sleep(SLICE_S)
+        ended_us, after = clock_us(), used_by(bench, mechanism, crowd)
         for one in crowd:
             one.process.terminate()
         for one in crowd:
             settles(one, 25)
-        return {**measured(crowd), **used_for(crowd, before, used_by(bench, mechanism))}
+        return measured(crowd, began_us, ended_us, {name: None if value is None else after[name] - value
+                                                    for name, value in before.items()})
 
 
-def used_by(bench, mechanism):
-    """What the servers have used so far."""
+def clock_us():
+    """That of the buyers."""
+    return time.monotonic_ns() // 1000
+
+
+def used_by(bench, mechanism, crowd):
+    """What the servers and the buyers have used so far."""
     lock = bench.servers(mechanism)
     return {"database_cpu_ms": cpu_s(bench.database(mechanism).pids()) * 1000,
             "lock_cpu_ms": cpu_s(lock.pids()) * 1000 if lock else 0,
-            "lock_requests": lock.requests() if lock else 0}
+            "lock_requests": lock.requests() if lock else 0,
+            "wakeups": sum(wakeups(one.process.pid) for one in crowd)}
 
 
-def used_for(crowd, before, after):
-    """For each sale."""
-    sold = sum(one.count("sold") for one in crowd)
-    return {name: (after[name] - before[name]) / sold if sold and before[name] is not None else None for name in before}
+def wakeups(pid):
+    """How often a thread of this process, or of what it has started, has waited for something, and has been woken."""
+    total = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/"):
+        try:
+            with open(f"{path}status", encoding="utf-8", errors="replace") as file:
+                total += next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches:"))
+            with open(f"{path}children", encoding="ascii") as file:
+                total += sum(map(wakeups, file.read().split()))
+        except OSError:
+            pass  # a thread that has just ended
+    return total
 
 
-def measured(crowd):
-    grants = [grant for one in crowd for grant in grants_of(one)]
+def measured(crowd, began_us, ended_us, used):
+    """What was granted and sold between the two; what was used is for each sale."""
+    grants = [grant for one in crowd for grant in between(grants_of(one), began_us, ended_us)]
     waits = [granted - asked for asked, granted in grants if granted is not None]
-    sold = sum(one.count("sold") for one in crowd)
-    return {"sales_per_s": sold / SLICE_S, "wait_p50_ms": percentile(waits, 50), "wait_p99_ms": percentile(waits, 99),
-            "longest_wait_ms": max(waits) / 1000 if waits else None, "overtaking": overtaking(grants)}
+    longest = max((granted or ended_us) - asked for asked, granted in grants) / 1000 if grants else None
+    sold = sum(word == "sold" and began_us < at_us < ended_us for one in crowd for at_us, word, _ in one.steps)
+    return {"sales_per_s": sold / (ended_us - began_us) * 1e6,
+            "wait_p50_ms": percentile(waits, 50), "wait_p99_ms": percentile(waits, 99),
+            "longest_wait_ms": longest, "overtaking": overtaking(grants),
+            **{name: value / sold if sold and value is not None else None for name, value in used.items()}}
+
+
+def between(grants, began_us, ended_us):
+    """Of those that waited in this time; who was granted later still waits."""
+    for asked, granted in grants:
+        if asked < ended_us and (granted is None or granted > began_us):
+            yield asked, None if granted is None or granted > ended_us else granted
 
 
 def grants_of(buyer):
-    """(asked, granted) in microseconds; granted is None for who still waited in the end."""
+    """(asked, granted) in microseconds; granted is None for who is never granted."""
     asked = None
     for at_us, word, _ in buyer.steps:
         if word == "asks":
@@ -87,8 +123,8 @@ def percentile(samples, percent):
     return None if found is None else found / 1000
 
 
-FIGURES = ("sales_per_s", "wait_p50_ms", "wait_p99_ms", "longest_wait_ms", "overtaking", "database_cpu_ms", "lock_cpu_ms",
-           "lock_requests")
+FIGURES = ("sales_per_s", "wait_p50_ms", "wait_p99_ms", "longest_wait_ms", "overtaking", "database_cpu_ms",
+           "lock_cpu_ms", "lock_requests", "wakeups")
 
 
 def summary(found, names):
