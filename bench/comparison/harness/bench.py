@@ -125,7 +125,8 @@ class Bench:
 
         def start():
             made = DATABASES[mechanism.database](self.place, name, in_memory=not self.durable).start()
-            made.run(SCHEMA)
+            for statement in SCHEMA:
+                made.run(statement)
             return made
         return self.get(name, start)
 

@@ -188,9 +188,18 @@ EXPERIMENTS = {
 }
 
 # A fence refuses writes; it lets nobody in sooner, so it has no part in these, whose harm is that nobody sells.
-UNFENCED = frozenset(("holder-killed", "waiter-killed", "waiter-gives-up", "forgotten", "taken-twice", "strangers-unlock",
-                      "dies-between", "two-servers-down", "redlock-server-slow", "split-votes",
+UNFENCED = frozenset(("holder-killed", "waiter-killed", "waiter-gives-up", "forgotten", "taken-twice",
+                      "strangers-unlock", "dies-between", "two-servers-down", "redlock-server-slow", "split-votes",
                       *(name for name in EXPERIMENTS if "opposite" in name or "reply-lost" in name)))
+# Of the number itself: nothing else in it has to do with whether it is used as a fence.
+FENCED_ONLY = frozenset(("counter-goes-back",))
+
+
+def fences_of(experiment, mechanism):
+    """With which it is to be run: without a fence, with one."""
+    return [fence for fence in (False, True)
+            if not (fence and (not mechanism.token or experiment in UNFENCED))
+            and not (not fence and experiment in FENCED_ONLY)]
 
 
 def applies(experiment, mechanism):

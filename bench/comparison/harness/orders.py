@@ -94,7 +94,7 @@ def one_ticket(bench, mechanism, fence=False):
 
 CROWD = 4
 ORDERS_MOST = 25      # of each
-WORK_MS = 10000       # of all together: a round is to be short
+WORK_MS = 5000        # of all together: a round is to be short
 SHORTEST_P99_MS = 400
 MEAN_OF_P99 = math.exp(0.5 - 2.326)  # of the distribution of buyer.c
 HAND_OFF_MS = 30

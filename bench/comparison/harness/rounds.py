@@ -12,7 +12,7 @@ import threading
 import time
 
 from . import speed
-from .experiments import EXPERIMENTS, UNFENCED, applies
+from .experiments import EXPERIMENTS, applies, fences_of
 from .sale import NotSeen
 from .servers import CannotServe
 
@@ -131,8 +131,7 @@ def cells(families, only, experiments):
                 continue
             for experiment in EXPERIMENTS:
                 if re.search(experiments, experiment) and applies(experiment, mechanism):
-                    fences = (False, True) if mechanism.token and experiment not in UNFENCED else (False,)
-                    yield from ((mechanism, experiment, fence) for fence in fences)
+                    yield from ((mechanism, experiment, fence) for fence in fences_of(experiment, mechanism))
 
 
 def due(all_cells, wanted, kept):

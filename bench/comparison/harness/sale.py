@@ -8,13 +8,11 @@ import time
 
 from .servers import state_of, wait_until
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS stock (product VARCHAR(64) PRIMARY KEY, units BIGINT NOT NULL, fence BIGINT NOT NULL,
-                                  version BIGINT NOT NULL DEFAULT 0);
-CREATE TABLE IF NOT EXISTS sale (id VARCHAR(96) PRIMARY KEY, product VARCHAR(64) NOT NULL, units BIGINT NOT NULL,
-                                 units_seen BIGINT NOT NULL, token BIGINT NOT NULL, read_at BIGINT NOT NULL,
-                                 written_at BIGINT NOT NULL);
-"""
+SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS stock (product VARCHAR(64) PRIMARY KEY, units BIGINT NOT NULL, fence BIGINT NOT NULL,"
+    " version BIGINT NOT NULL DEFAULT 0)",
+    "CREATE TABLE IF NOT EXISTS sale (id VARCHAR(96) PRIMARY KEY, product VARCHAR(64) NOT NULL, units BIGINT NOT NULL,"
+    " units_seen BIGINT NOT NULL, token BIGINT NOT NULL, read_at BIGINT NOT NULL, written_at BIGINT NOT NULL)")
 ANSWER_S = 30
 
 
@@ -103,16 +101,15 @@ class Sale:
         self.database = database
         self.product = product
         self.units = units
-        database.run(f"INSERT INTO stock (product, units, fence) VALUES ('{product}', {units}, 0);")
+        database.run(f"INSERT INTO stock (product, units, fence) VALUES ('{product}', {units}, 0)")
 
     def rows(self):
         """(order, units seen, token, read, written, units), as they were written."""
-        lines = self.database.run("SELECT id, units_seen, token, read_at, written_at, units FROM sale"
-                                  f" WHERE product = '{self.product}' ORDER BY written_at;")
-        return [(name, *map(int, numbers)) for name, *numbers in (line.split("\t") for line in lines)]
+        return self.database.run("SELECT id, units_seen, token, read_at, written_at, units FROM sale"
+                                 f" WHERE product = '{self.product}' ORDER BY written_at")
 
     def units_left(self):
-        return int(self.database.run(f"SELECT units FROM stock WHERE product = '{self.product}';")[0])
+        return self.database.run(f"SELECT units FROM stock WHERE product = '{self.product}'")[0][0]
 
     def outcome(self):
         """What the database shows, whatever the buyers believe."""

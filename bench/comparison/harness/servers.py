@@ -1,5 +1,6 @@
 """The servers of the comparison: started, hurt and stopped as processes, from Debian's packages."""
 import glob
+import importlib
 import json
 import os
 import random
@@ -8,6 +9,7 @@ import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 import urllib.request
 
@@ -174,10 +176,6 @@ class Redis(Process):
     def requests(self):
         lines = self.ask("INFO", "stats").split()
         return int(next(line.partition(":")[2] for line in lines if line.startswith("total_commands_processed:")))
-
-    def version(self):
-        asked = subprocess.run(["redis-server", "--version"], capture_output=True, text=True, check=True)
-        return asked.stdout.split()[2]
 
 
 class Etcd(Process):
@@ -347,18 +345,43 @@ class Database(Process):
 
     USER = None
     NOW_US = None  # an expression: its clock
+    CLIENT = None  # the module; only who runs statements needs it
+
+    def __init__(self, place, name, in_memory):
+        super().__init__(place, name)
+        self.in_memory = in_memory
+        self.of_thread = threading.local()
 
     @staticmethod
     def url_at(port):
         """What a buyer is told; a proxy has a port of its own."""
         raise NotImplementedError
 
+    def client(self):
+        return importlib.import_module(self.CLIENT)
+
+    def connect(self):
+        """Each statement is a transaction."""
+        raise NotImplementedError
+
+    def run(self, statement):
+        """Its rows. Each thread has a connection, and waits for nobody else's statement."""
+        try:
+            if not hasattr(self.of_thread, "connection"):
+                self.of_thread.connection = self.connect()
+            with self.of_thread.connection.cursor() as cursor:
+                cursor.execute(statement)
+                return list(cursor.fetchall()) if cursor.description else []
+        except self.client().Error as reason:
+            self.of_thread = threading.local()
+            raise CannotServe(f"{self.name}: {reason}") from reason
+
     @property
     def url(self):
         return self.url_at(self.port)
 
     def now_us(self):
-        return int(self.run(f"SELECT {self.NOW_US};")[0])
+        return int(self.run(f"SELECT {self.NOW_US}")[0][0])
 
     def give_away(self, *paths):
         if os.getuid() == 0:
@@ -369,12 +392,12 @@ class Database(Process):
 class PostgreSQL(Database):
     USER = "postgres"
     NOW_US = "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
+    CLIENT = "psycopg2"
 
     def __init__(self, place, name, in_memory=True):
-        super().__init__(place, name)
+        super().__init__(place, name, in_memory)
         self.binaries = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
         self.data = os.path.join(self.place, "data")
-        self.in_memory = in_memory
         self.give_away(self.place)
         subprocess.run([*other_user(self.USER), f"{self.binaries}/initdb", "-D", self.data, "-U", "shop", "-A", "trust",
                         "-N"], check=True, stdout=subprocess.DEVNULL, cwd="/")
@@ -388,14 +411,14 @@ class PostgreSQL(Database):
         return [*other_user(self.USER), f"{self.binaries}/postgres", "-D", self.data, "-p", str(self.port), "-h",
                 "127.0.0.1", "-k", "", "-N", "500", *durable]
 
-    def run(self, statements):
-        asked = subprocess.run([f"{self.binaries}/psql", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", self.url],
-                               input=statements, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
-        return asked.stdout.splitlines()
+    def connect(self):
+        made = self.client().connect(self.url, options=f"-c statement_timeout={PATIENCE_S * 1000}")
+        made.autocommit = True
+        return made
 
     def serves(self):
-        asked = subprocess.run([f"{self.binaries}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False)
-        return asked.returncode == 0
+        command = [f"{self.binaries}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        return subprocess.run(command, check=False).returncode == 0
 
     def kill(self):
         """With all its processes: they end when the first one is gone."""
@@ -405,20 +428,16 @@ class PostgreSQL(Database):
             self.process.wait()
         self.process = None
 
-    def version(self):
-        return subprocess.run([f"{self.binaries}/postgres", "--version"], capture_output=True, text=True,
-                              check=True).stdout.split()[2]
-
 
 class MariaDB(Database):
     USER = "mysql"
     NOW_US = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)"
+    CLIENT = "MySQLdb"
 
     def __init__(self, place, name, in_memory=True):
-        super().__init__(place, name)
+        super().__init__(place, name, in_memory)
         self.data = os.path.join(self.place, "data")
         self.socket = os.path.join(self.place, "socket")
-        self.in_memory = in_memory
         self.give_away(self.place)
         subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={self.data}", f"--user={self.USER}",
                         "--auth-root-authentication-method=normal", "--skip-test-db"],
@@ -437,16 +456,10 @@ class MariaDB(Database):
     def start(self):
         super().start()
         # Here and not in run: it waits for whoever has locked a table.
-        self.ask("CREATE DATABASE IF NOT EXISTS shop;")
+        with self.connect("") as made, made.cursor() as cursor:
+            cursor.execute("CREATE DATABASE IF NOT EXISTS shop")
         return self
 
-    def run(self, statements):
-        return self.ask(f"USE shop; {statements}")
-
-    def ask(self, statements):
-        return subprocess.run(["mariadb", "--no-defaults", "-N", "-B", "-u", "root", f"--socket={self.socket}"],
-                              input=statements, capture_output=True, text=True, check=True,
-                              timeout=PATIENCE_S).stdout.splitlines()
-
-    def version(self):
-        return subprocess.run(["mariadbd", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
+    def connect(self, database="shop"):
+        return self.client().connect(unix_socket=self.socket, user="root", db=database, autocommit=True,
+                                     read_timeout=PATIENCE_S)

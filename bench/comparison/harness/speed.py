@@ -9,7 +9,7 @@ from .servers import CannotServe, cpu_s
 from harness import ratios
 
 BASE = "zklock"
-SLICE_S = 2
+SLICE_S = 1
 # Before that: connections are made, caches are filled, and a virtual machine compiles what it runs often.
 WARM_UP_S, WARM_UP_OF_JAVA_S = 0.5, 6
 # So many virtual machines of Java would be what is measured.
@@ -29,7 +29,7 @@ def slice_of(bench, mechanism, work):
         database, product = all_of.sale.database, all_of.sale.product
         if products > 1:
             rows = ", ".join(f"('{product}-{number}', {STOCK}, 0)" for number in range(products))
-            database.run(f"INSERT INTO stock (product, units, fence) VALUES {rows};")
+            database.run(f"INSERT INTO stock (product, units, fence) VALUES {rows}")
         crowd = [all_of.buyer(orders=STOCK, products=products, timeout_ms=30000, wait_ms=20000) for _ in range(buyers)]
         for one in crowd:
             one.begin()

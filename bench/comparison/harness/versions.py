@@ -60,14 +60,14 @@ def versions(settings):
 # ---- What a commit waits for ----------------------------------------------------------------------------------------
 
 def postgresql(server):
-    if server.run("SHOW fsync;") == ["off"]:
+    if server.run("SHOW fsync") == [("off",)]:
         return "memory: fsync off"
-    return f"disk: fsync on, synchronous_commit {server.run('SHOW synchronous_commit;')[0]}"
+    return f"disk: fsync on, synchronous_commit {server.run('SHOW synchronous_commit')[0][0]}"
 
 
 def mariadb(server):
-    flush = server.run("SELECT @@innodb_flush_log_at_trx_commit;")[0]
-    return f"{'disk' if flush == '1' else 'memory'}: innodb_flush_log_at_trx_commit={flush}"
+    flush = server.run("SELECT @@innodb_flush_log_at_trx_commit")[0][0]
+    return f"{'disk' if flush == 1 else 'memory'}: innodb_flush_log_at_trx_commit={flush}"
 
 
 def redis(servers):

@@ -4,6 +4,8 @@ import os
 from ...harness.mechanism import LEASED, SAFE, SESSION, Mechanism
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Where CMakeLists.txt has the classes put.
+MADE = os.path.abspath(f"{HERE}/../../../../build/compare/packaged")
 JARS = ("curator-recipes", "curator-framework", "curator-client", "zookeeper-jute", "zookeeper", "guava", "slf4j-api",
         "slf4j-nop")
 CLASS_PATH = ":".join(f"/usr/share/java/{jar}.jar" for jar in JARS)
@@ -13,7 +15,7 @@ DELETE = rb"\x00\x00\x00\x02\x00\x00\x00./"
 MECHANISMS = [
     Mechanism("curator", "Curator 5.4, InterProcessMutex", "other_process", "Curator, Getting Started", "zookeeper",
               gives_back=DELETE,
-              command=f"java -Xmx64m -XX:TieredStopAtLevel=1 -XX:-UsePerfData -cp {CLASS_PATH} {HERE}/CuratorLock.java",
+              command=f"java -Xmx64m -XX:TieredStopAtLevel=1 -XX:-UsePerfData -cp {CLASS_PATH}:{MADE} CuratorLock",
               files=("CuratorLock.java",), token="the czxid of its node, asked for in a request more",
               theory={**SESSION, "taken-twice": SAFE}, queues=LEASED),
     Mechanism("kazoo", "kazoo 2.8, Lock", "other_process", "kazoo 2.8, kazoo.recipe.lock", "zookeeper", gives_back=DELETE,
