@@ -3,6 +3,7 @@
 Each experiment is one round: it returns what happened, and in "harm" whether that is the harm which it looks for. A
 round in which the fault was not seen to happen raises NotSeen, and counts for nothing.
 """
+import random
 import time
 
 from . import faults_of_servers, faults_of_waiters, orders
@@ -146,6 +147,20 @@ def dies_between(bench, mechanism, fence=False):
         return all_of.outcome(stuck_s=stuck_s, harm=stuck_s is None)
 
 
+def killed_at_random(bench, mechanism, fence=False):
+    """(h) A buyer that places order after order is killed whenever it is: how often is that between the two commands?
+    Harm: nobody sells any more."""
+    with Round(bench, mechanism, 1000000, fence) as all_of:
+        victim, other = all_of.buyer(orders=1000000, work_ms=0), all_of.buyer()
+        victim.begin()
+        victim.await_step("sold")
+        time.sleep(random.uniform(0, 0.3))
+        victim.kill()
+        other.begin()
+        stuck_s = seconds_until_sale(all_of, other, all_of.sale.database.now_us())
+        return all_of.outcome(stuck_s=stuck_s, harm=stuck_s is None)
+
+
 def waiter_killed(bench, mechanism, fence=False):
     """(i) A waiter in the middle of the queue is killed. Harm: who is behind it does not get in."""
     with Round(bench, mechanism, 9, fence) as all_of:
@@ -183,13 +198,15 @@ def taken_twice(bench, mechanism, fence=False):
 EXPERIMENTS = {
     "rush": rush, "holder-killed": holder_killed, "holder-stopped": holder_stopped, "late-write": late_write,
     "work-too-long": work_too_long, "cut-off": cut_off, "reply-lost": reply_lost, "strangers-unlock": strangers_unlock,
-    "dies-between": dies_between, "waiter-killed": waiter_killed, "forgotten": forgotten, "taken-twice": taken_twice,
-    **faults_of_waiters.EXPERIMENTS, **faults_of_servers.EXPERIMENTS, **orders.ORDERS,
+    "dies-between": dies_between, "killed-at-random": killed_at_random, "waiter-killed": waiter_killed,
+    "forgotten": forgotten, "taken-twice": taken_twice,
+    **faults_of_waiters.EXPERIMENTS, **faults_of_servers.EXPERIMENTS, **orders.EXPERIMENTS,
 }
 
 # A fence refuses writes; it lets nobody in sooner, so it has no part in these, whose harm is that nobody sells.
 UNFENCED = frozenset(("holder-killed", "waiter-killed", "waiter-gives-up", "forgotten", "taken-twice",
-                      "strangers-unlock", "dies-between", "two-servers-down", "redlock-server-slow", "split-votes",
+                      "strangers-unlock", "dies-between", "killed-at-random", "two-servers-down",
+                      "redlock-server-slow", "split-votes",
                       *(name for name in EXPERIMENTS if "opposite" in name or "reply-lost" in name)))
 # Of the number itself: nothing else in it has to do with whether it is used as a fence.
 FENCED_ONLY = frozenset(("counter-goes-back",))
@@ -205,6 +222,6 @@ def fences_of(experiment, mechanism):
 def applies(experiment, mechanism):
     """Whether there is anything that the fault could meet."""
     wants = {"cut-off": mechanism.servers != "none", "reply-lost": mechanism.servers != "none" and mechanism.asks,
-             "dies-between": mechanism.stop_point, **faults_of_waiters.wants(mechanism),
-             **faults_of_servers.wants(mechanism), **orders.wants(mechanism)}
+             "dies-between": mechanism.stop_point, "killed-at-random": mechanism.stop_point,
+             **faults_of_waiters.wants(mechanism), **faults_of_servers.wants(mechanism), **orders.wants(mechanism)}
     return bool(wants.get(experiment, True))

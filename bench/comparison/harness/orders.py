@@ -183,7 +183,7 @@ def release_reply_lost(bench, mechanism, fence=False):
         return all_of.outcome(stuck_s=stuck_s, harm=stuck_s is None)
 
 
-ORDERS = {
+EXPERIMENTS = {
     "opposite-orders": opposite_orders, "opposite-orders-fixed-pauses": opposite_orders_fixed_pauses,
     "opposite-orders-random-pauses": opposite_orders_random_pauses, "orders-of-two": orders_of_two,
     "one-ticket": one_ticket, **TIMED, "commit-reply-lost": commit_reply_lost,

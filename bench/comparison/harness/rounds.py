@@ -1,6 +1,7 @@
 """Which rounds there are, in which order they run, and what was found: kept line by line, so that a run goes on where
 an earlier one ended."""
 import concurrent.futures
+import glob
 import hashlib
 import inspect
 import json
@@ -25,16 +26,28 @@ BASE = re.compile(r"bench/comparison/([^/]+\.[ch]|harness/(bench|packets|proxy|r
 SETTINGS = ("program", "command", "servers", "database", "timeout_ms", "asks", "gives_back", "stop_point")
 
 
+# Where the sources of all that is, and what they end with: no copy without git is left out.
+SOURCES = ("lib", "include", "bench/comparison")
+SUFFIXES = (".c", ".h", ".py", ".js", ".go", ".java")
+
+
+def short_sum(parts):
+    return hashlib.sha256(parts).hexdigest()[:16]
+
+
+def sum_of(path):
+    with open(path, "rb") as file:
+        return short_sum(file.read())
+
+
 class Tree:
     """What rounds are made of. Those of another tree are kept, and count for nothing in this one."""
 
     def __init__(self, top, families):
-        def ask(*words):
-            return subprocess.run(["git", "-C", top, *words], capture_output=True, text=True, check=True).stdout
-        self.files = {line.partition("\t")[2]: line for line in ask("ls-files", "-s", "lib", "include", "bench/comparison").splitlines()}
-        for name in ask("diff", "HEAD", "--name-only", "--", *self.files).splitlines():
-            self.files[name] += ask("diff", "HEAD", "--", name)
-        self.mechanisms = {one.name: (one, os.path.basename(folder)) for _, folder, all_of in families for one in all_of}
+        self.files = {os.path.relpath(path, top): sum_of(path) for folder in SOURCES
+                      for path in glob.glob(f"{top}/{folder}/**", recursive=True) if path.endswith(SUFFIXES)}
+        self.mechanisms = {one.name: (one, os.path.basename(folder))
+                           for _, folder, all_of in families for one in all_of}
         self.sums = {}
 
     def of(self, name, experiment):
@@ -42,25 +55,25 @@ class Tree:
         if name not in self.mechanisms or experiment is not None and experiment not in EXPERIMENTS:
             return None
         if (name, experiment) not in self.sums:
-            parts = "".join([*self.mechanism(name), inspect.getsource(speed) if experiment is None else code_of(experiment)])
-            self.sums[name, experiment] = hashlib.sha256(parts.encode()).hexdigest()[:16]
+            code = inspect.getsource(speed) if experiment is None else code_of(experiment)
+            self.sums[name, experiment] = short_sum("".join([*self.mechanism(name), code]).encode())
         return self.sums[name, experiment]
 
     def mechanism(self, name):
         mechanism, folder = self.mechanisms[name]
         own = f"bench/comparison/families/{folder}/"
         yield repr([getattr(mechanism, setting) for setting in SETTINGS])
-        for path, line in sorted(self.files.items()):
+        for path, its_sum in sorted(self.files.items()):
             of_family = path.startswith(own) and not path.endswith("/table.py")
             if of_family or BASE.match(path) or mechanism.ours and path.startswith(("lib/", "include/")):
-                yield line
+                yield f"{path} {its_sum}\n"
 
 
 def code_of(experiment):
-    """All of its module but the other experiments."""
+    """All of its module before the table but the other experiments."""
     function = EXPERIMENTS[experiment]
     own = inspect.getsource(function)
-    module = inspect.getsource(inspect.getmodule(function))
+    module = inspect.getsource(inspect.getmodule(function)).partition("\nEXPERIMENTS = ")[0]
     for other in map(inspect.getsource, EXPERIMENTS.values()):
         if other != own:
             module = module.replace(other, "")

@@ -1,4 +1,5 @@
 """Asks each program for its version, and each server for what its commit waits for, and how much memory it holds."""
+import contextlib
 import datetime
 import os
 import re
@@ -140,8 +141,10 @@ def told(name, start):
 # ---- The tree, and the machine --------------------------------------------------------------------------------------
 
 def facts(quick):
-    commit = subprocess.run(["git", "-C", TOP, "describe", "--always", "--dirty"], capture_output=True, text=True,
-                            check=False).stdout.strip()
+    commit = ""
+    with contextlib.suppress(OSError):  # a copy without git
+        commit = subprocess.run(["git", "-C", TOP, "describe", "--always", "--dirty"], capture_output=True, text=True,
+                                check=False).stdout.strip()
     return {"date": datetime.date.today().isoformat(), "commit": commit or "an unknown commit", "quick": quick,
             "processors": os.cpu_count(), "library_lines": lines_of(f"{TOP}/lib")}
 
