@@ -128,6 +128,8 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     families = list(tables())
     all_cells = list(rounds.cells(families, asked.only, asked.experiment))
+    for one in (one for _, _, all_of in families for one in all_of if one.cannot and re.search(asked.only, one.name)):
+        print(f"bench/compare: {one.name} cannot be had: {one.cannot}", flush=True)
     if not all_cells:
         print(f"bench/compare: no mechanism is called '{asked.only}', or no experiment '{asked.experiment}'"
               f" ({', '.join(EXPERIMENTS)})", file=sys.stderr)

@@ -1,4 +1,5 @@
 """The servers of the comparison: started, hurt and stopped as processes, from Debian's packages."""
+import contextlib
 import glob
 import importlib
 import json
@@ -456,7 +457,7 @@ class MariaDB(Database):
     def start(self):
         super().start()
         # Here and not in run: it waits for whoever has locked a table.
-        with self.connect("") as made, made.cursor() as cursor:
+        with contextlib.closing(self.connect("")) as made, made.cursor() as cursor:
             cursor.execute("CREATE DATABASE IF NOT EXISTS shop")
         return self
 
