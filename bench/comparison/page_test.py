@@ -206,6 +206,13 @@ class Page(unittest.TestCase):
                        "| `unheard-of` | not measured", "rush 1 of 20 (theory: none)"):
             self.assertIn(wanted, text)
 
+    def test_what_is_still_to_be_measured_is_said(self):
+        said = page.run_text(self.made())
+        self.assertIn("In 2 of 8 cells there are fewer than 20 rounds yet", said)
+        self.assertNotIn("jedis", said)
+        self.assertIn("no rounds yet: `kazoo`.", page.run_text(results(mechanism("kazoo"), mechanism("jedis", cannot="x"))))
+        self.assertNotIn("yet", page.run_text(results(mechanism("zklock", [cell("rush", 0, 20)]))))
+
     def test_every_part_has_its_place(self):
         parts = page.parts_of(self.made(), plots=[])
         text = publish.filled(publish.read(publish.PAGE), parts)

@@ -115,7 +115,7 @@ def strangers_unlock(bench, mechanism, fence=False):
     the second and the third were inside at the same time."""
     with Round(bench, mechanism, 9, fence) as all_of:
         late = all_of.buyer(work_ms=mechanism.timeout_ms * 3 // 2)
-        second = all_of.buyer(work_ms=mechanism.timeout_ms * 9 // 10)
+        second = all_of.buyer(work_ms=mechanism.timeout_ms * 7 // 10)
         third = all_of.buyer()
         begins_inside(late)
         second.begin()

@@ -6,7 +6,7 @@ import re
 from . import claims
 from .experiments import EXPERIMENTS
 from .mechanism import HARMFUL, SAFE
-from .readings import DURABLE, HOT, Readings, number, percent, ranks, ratio_text, servers_of, upper_bound
+from .readings import DURABLE, HOT, ROUNDS_TO_TELL, Readings, number, percent, ranks, ratio_text, servers_of, upper_bound
 
 BRANCH = re.compile(r"\b(?:if|for|while|case|except|elif|catch)\b|&&|\|\||\?")
 # One experiment looks at the number itself; if in another one a unit is sold twice in spite of a fence, it went back.
@@ -206,9 +206,15 @@ def run_text(results):
     quick = " **A quick run: it shows that everything works, and says little.**" if facts["quick"] else ""
     cells = [cell for family in results["families"] for one in family["mechanisms"] for cell in one["cells"]]
     rounds = sum(cell["rounds"] for cell in cells)
+    few = sum(cell["rounds"] < ROUNDS_TO_TELL for cell in cells)
+    missing = [f"`{one['name']}`" for family in results["families"] for one in family["mechanisms"]
+               if not one["cannot"] and not one["cells"]]
+    short = (f" In {few:,} of {len(cells):,} cells there are fewer than {ROUNDS_TO_TELL} rounds yet: they tell where harm"
+             " is, not where none is." if few else "")
+    short += f" Of these there are no rounds yet: {', '.join(missing)}." if missing else ""
     return (f"The run of {facts['date']}, at {facts['commit']}, on {facts['processors']} processors that all servers"
             f" and buyers share: {rounds:,} rounds. [All cells](comparison/results.md),"
-            f" [the same as JSON](comparison/results.json).{quick}\n")
+            f" [the same as JSON](comparison/results.json).{short}{quick}\n")
 
 
 def summary_of(mechanisms):
