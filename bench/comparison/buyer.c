@@ -33,7 +33,6 @@ typedef struct buyer {
     int64_t new_numbers;   /* 1: each try of an order is a new order: a shop that does not look */
     int64_t forget;        /* 1: the lock of the first order is never given back */
     int64_t twice;         /* 1: the lock is asked for once more by who has it */
-    int64_t fence;         /* 1: the stock is claimed with the grant's token */
 } buyer;
 
 static unsigned chance;
@@ -70,7 +69,7 @@ static const char *word_of(shop_answer answer) {
 static bool sell_inside(const buyer *self, const shop_order *order, int64_t token, bool forgets) {
     const char *product = order->product;
     shop_sight sight;
-    if (self->fence != 0 && shop_claim(product, token) != SHOP_DONE) {
+    if (self->lock.fence != 0 && shop_claim(product, token) != SHOP_DONE) {
         say("refused", token);
         return false;
     }
@@ -90,7 +89,7 @@ static bool sell_inside(const buyer *self, const shop_order *order, int64_t toke
     }
     say("writes", sight.units);
     shop_answer answer =
-        shop_sell(order, &sight, self->fence != 0 ? token : LOCK_NO_TOKEN, !forgets);
+        shop_sell(order, &sight, self->lock.fence != 0 ? token : LOCK_NO_TOKEN, !forgets);
     say(word_of(answer), token);
     return answer == SHOP_DONE;
 }
@@ -226,7 +225,7 @@ static void take(buyer *self, const char *name, const char *value) {
         { "new_numbers", NULL, &self->new_numbers },
         { "forget", NULL, &self->forget },
         { "twice", NULL, &self->twice },
-        { "fence", NULL, &self->fence },
+        { "fence", NULL, &self->lock.fence },
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         if (strcmp(name, settings[i].name) == 0) {

@@ -31,6 +31,7 @@ lock_answer lock_acquire(const char *product, int64_t wait_ms, int64_t *token) {
 static void open_mechanism(const lock_settings *settings, const char *database) {
     clock_open(end_wait);
     database_open(database);
+    (void)database_run("SELECT 1"); /* a buyer that is ready has its connection */
     the_mechanism.open(settings);
 }
 

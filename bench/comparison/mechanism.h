@@ -24,6 +24,8 @@ typedef struct lock_settings {
     int64_t units;
     /** A product whose lock each order needs as well, inside the first one; or "". */
     const char *second;
+    /** 1: the store looks at the grant's number; 0: nobody needs it. */
+    int64_t fence;
 } lock_settings;
 
 typedef enum lock_answer {

@@ -90,6 +90,9 @@ class Figures(unittest.TestCase):
         ranks = dict((name, rank) for rank, name in readings.ranks(
             {"a": [9, 8, 10], "b": [7, 5, 9], "c": [5.5, 5.2, 6], "d": [2, 1, 3]}))
         self.assertEqual(ranks, {"a": 1, "b": 1, "c": 1, "d": 2})
+        ranks = dict((name, rank) for rank, name in readings.ranks(
+            {"a": [10, 9, 11], "b": [5, 4, 6], "c": [4.5, 1, 12], "d": [0.5, 0.4, 0.6]}))
+        self.assertEqual(ranks, {"a": 1, "b": 1, "c": 1, "d": 2})
 
     def test_too_few_slices_have_no_bounds_and_claim_no_order(self):
         read = Readings(results(mechanism("zklock"), speed={"8x1": {"zklock": slices([3, 2.9, 3.1], slices=5)}}))
@@ -151,6 +154,9 @@ class Claims(unittest.TestCase):
             return results(mechanism("curator", fine, lines=50),
                            mechanism("row-for-update", [cell("rush", harmed, 20), *fine[1:]], lines=22))
         self.assertEqual(verdict_of("simplest", made(0)), "false")
+        fenced = [cell(name, 0, 20, True) for name in readings.OVERSELLING]
+        only = results(mechanism("curator", [*fenced, cell("holder-killed", 0, 20)], token="a number"))
+        self.assertEqual(verdict_of("simplest", only), "true")
         self.assertEqual(verdict_of("simplest", made(1)), "true")
 
     def test_a_herd_is_woken_if_only_its_wake_ups_grow_with_who_waits(self):
@@ -169,11 +175,16 @@ class Claims(unittest.TestCase):
     def test_a_guide_says_that_redis_with_a_fence_is_no_worse(self):
         def of(harmed):
             made = results(*(mechanism(name, [cell("late-write", count, 50, True)], token="a number")
-                             for name, count in (("zklock", 0), ("redis-counter", harmed))))
+                             for name, count in (("zklock", 0), ("redis-counter-durable", harmed))))
             return "\n".join(figures for _, _, figures in claims.guide(Readings(made)))
         self.assertIn("zklock with its token does no better here", of(0))
         self.assertNotIn("zklock with its token does no better here", of(1))
-        self.assertIn("1 of 50 rounds, of late-write: **not enough**", of(1))
+        self.assertIn("late-write 1 of 50 rounds): **not enough**", of(1))
+
+    def test_a_lock_that_sold_twice_in_any_experiment_is_not_enough(self):
+        cells = [*(cell(name, 0, 20) for name in readings.OVERSELLING), cell("waiter-lease-ended", 20, 20)]
+        self.assertIn("waiter-lease-ended 20 of 20 rounds): **not enough**",
+                      claims.guide(Readings(results(mechanism("conditional-update", cells))))[0][2])
 
     def test_a_lock_is_enough_only_if_all_experiments_have_rounds_enough(self):
         for cells, words in (([cell(name, 0, 20) for name in readings.OVERSELLING], "**enough**"),

@@ -161,6 +161,13 @@ class Bench:
                 return
         own.end()
 
+    def end_spare(self):
+        """Those that wait for the next round: where nothing else is to run."""
+        with self.lock:
+            spare, self.spare = self.spare, {}
+        for one in itertools.chain(*spare.values()):
+            one.end()
+
     def own_redis(self, mechanism, clocks):
         """Each with a clock of its own, that can be stepped."""
         place = self.new_place()
@@ -174,5 +181,6 @@ class Bench:
         return servers.Clock(self.new_place(), name, f"{self.build}/comparison_clock.so")
 
     def end(self):
-        for one in [*self.running.values(), *itertools.chain(*self.spare.values())]:
+        self.end_spare()
+        for one in self.running.values():
             one.end()

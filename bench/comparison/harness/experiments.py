@@ -7,7 +7,8 @@ import random
 import time
 
 from . import faults_of_servers, faults_of_waiters, orders
-from .round import WORK_MS, Round, begins_inside, seconds_until_sale, settles
+from .mechanism import SAFE
+from .round import LONG_MS, WORK_MS, Round, begins_inside, enters_queue, queueing_ms, seconds_until_sale, settles
 from .sale import NotSeen
 
 
@@ -93,6 +94,19 @@ def cut_off(bench, mechanism, fence=False):
         return all_of.outcome(settled=[settles(alone, 6), settles(other)])
 
 
+def lost_with_its_machine(bench, mechanism, fence=False):
+    """(f) The machine of the holder is gone, and nobody tells the database: no packet comes any more. Harm: nobody
+    sells."""
+    with Round(bench, mechanism, 2, fence) as all_of:
+        way = all_of.before_database()
+        lost, other = all_of.buyer(database_port=way.port, work_ms=WORK_MS), all_of.buyer()
+        begins_inside(lost)
+        way.cut()
+        other.begin()
+        stuck_s = seconds_until_sale(all_of, other, all_of.sale.database.now_us())
+        return all_of.outcome(stuck_s=stuck_s, harm=stuck_s is None)
+
+
 def reply_lost(bench, mechanism, fence=False):
     """(j) The reply to the request that takes the lock is lost, and its connection. Harm: nobody sells any more."""
     with Round(bench, mechanism, 2, fence) as all_of:
@@ -113,10 +127,11 @@ def reply_lost(bench, mechanism, fence=False):
 def strangers_unlock(bench, mechanism, fence=False):
     """(g) A holder that is late gives back what is the next one's by now, and a third gets in beside that one. Harm:
     the second and the third were inside at the same time."""
+    timeout_ms = 2 * mechanism.timeout_ms  # so long that the second one's does not run out on a busy machine
     with Round(bench, mechanism, 9, fence) as all_of:
-        late = all_of.buyer(work_ms=mechanism.timeout_ms * 3 // 2)
-        second = all_of.buyer(work_ms=mechanism.timeout_ms * 7 // 10)
-        third = all_of.buyer()
+        late = all_of.buyer(work_ms=timeout_ms * 3 // 2, timeout_ms=timeout_ms)
+        second = all_of.buyer(work_ms=timeout_ms * 7 // 10, timeout_ms=timeout_ms)
+        third = all_of.buyer(timeout_ms=timeout_ms)
         begins_inside(late)
         second.begin()
         second.await_step("asks")
@@ -164,13 +179,13 @@ def killed_at_random(bench, mechanism, fence=False):
 def waiter_killed(bench, mechanism, fence=False):
     """(i) A waiter in the middle of the queue is killed. Harm: who is behind it does not get in."""
     with Round(bench, mechanism, 9, fence) as all_of:
-        holder = all_of.buyer(work_ms=WORK_MS * 2)
+        holder = all_of.buyer(work_ms=WORK_MS + queueing_ms(mechanism, 2), timeout_ms=LONG_MS + queueing_ms(mechanism, 2))
         middle, last = all_of.buyer(), all_of.buyer()
         begins_inside(holder)
         for one in (middle, last):
-            one.begin()
-            one.await_step("asks")
-            time.sleep(0.1)  # so that one is behind the other
+            enters_queue(one, mechanism)
+        if holder.first("released"):
+            raise NotSeen("the holder had released before both were in the queue")
         middle.kill()
         stuck_s = seconds_until_sale(all_of, last, all_of.sale.database.now_us())
         return all_of.outcome(stuck_s=stuck_s, harm=stuck_s is None)
@@ -188,23 +203,35 @@ def forgotten(bench, mechanism, fence=False):
 
 
 def taken_twice(bench, mechanism, fence=False):
-    """(l) Its owner takes it once more. Harm: it waits for itself."""
-    with Round(bench, mechanism, 9, fence) as all_of:
-        owner = all_of.buyer(twice=1, wait_ms=mechanism.timeout_ms // 2)
+    """(l) Its owner takes it once more, and gives that back: as a function does that is called by another one. Harm:
+    it waits for itself, or somebody else gets in while it works on."""
+    wait_ms = mechanism.timeout_ms // 2
+    with Round(bench, mechanism, 1, fence) as all_of:
+        owner = all_of.buyer(twice=1, wait_ms=wait_ms, work_ms=mechanism.timeout_ms // 2)
+        other = all_of.buyer()
         owner.begin()
-        return all_of.outcome(harm=owner.await_step("granted_twice", "not_twice")[1] == "not_twice")
+        granted_us = owner.await_step("granted")[0]
+        answered_us, word, _ = owner.await_step("granted_twice", "not_twice")
+        if word == "granted_twice":
+            owner.await_step("inside")
+            other.begin()
+            found = all_of.outcome(settled=[settles(owner), settles(other)])
+            return {**found, "measures": {"granted": 1, "opened by its release": int(found["harm"])}}
+        waits = answered_us - granted_us > wait_ms * 1000 / 2
+        return all_of.outcome(harm=waits, measures={"refused": int(not waits)})
 
 
 EXPERIMENTS = {
     "rush": rush, "holder-killed": holder_killed, "holder-stopped": holder_stopped, "late-write": late_write,
-    "work-too-long": work_too_long, "cut-off": cut_off, "reply-lost": reply_lost, "strangers-unlock": strangers_unlock,
+    "work-too-long": work_too_long, "cut-off": cut_off,
+    "lost-with-its-machine": lost_with_its_machine, "reply-lost": reply_lost, "strangers-unlock": strangers_unlock,
     "dies-between": dies_between, "killed-at-random": killed_at_random, "waiter-killed": waiter_killed,
     "forgotten": forgotten, "taken-twice": taken_twice,
     **faults_of_waiters.EXPERIMENTS, **faults_of_servers.EXPERIMENTS, **orders.EXPERIMENTS,
 }
 
 # A fence refuses writes; it lets nobody in sooner, so it has no part in these, whose harm is that nobody sells.
-UNFENCED = frozenset(("holder-killed", "waiter-killed", "waiter-gives-up", "forgotten", "taken-twice",
+UNFENCED = frozenset(("holder-killed", "lost-with-its-machine", "waiter-killed", "waiter-gives-up", "forgotten", "taken-twice",
                       "strangers-unlock", "dies-between", "killed-at-random", "two-servers-down",
                       "redlock-server-slow", "split-votes",
                       *(name for name in EXPERIMENTS if "opposite" in name or "reply-lost" in name)))
@@ -221,7 +248,10 @@ def fences_of(experiment, mechanism):
 
 def applies(experiment, mechanism):
     """Whether there is anything that the fault could meet."""
-    wants = {"cut-off": mechanism.servers != "none", "reply-lost": mechanism.servers != "none" and mechanism.asks,
+    # Where longer work does harm already, it would be the same experiment once more.
+    lasts = (mechanism.theory or {}).get("work-too-long") == SAFE
+    wants = {"cut-off": mechanism.servers != "none" and lasts, "lost-with-its-machine": mechanism.servers == "none",
+             "strangers-unlock": not mechanism.shares, "reply-lost": mechanism.servers != "none" and mechanism.asks,
              "dies-between": mechanism.stop_point, "killed-at-random": mechanism.stop_point,
              **faults_of_waiters.wants(mechanism), **faults_of_servers.wants(mechanism), **orders.wants(mechanism)}
     return bool(wants.get(experiment, True))

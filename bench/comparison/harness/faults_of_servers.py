@@ -137,7 +137,7 @@ def voter(all_of):
     way = all_of.before_lock()
     for one in way.all:
         one.delay(LONGEST_DELAY_S)
-    return all_of.buyer(lock_address=way.address, wait_ms=0)
+    return all_of.buyer(lock_address=way.address, wait_ms=0, pause_ms=100, random_pauses=1)
 
 
 def votes_of(buyer):
@@ -160,7 +160,7 @@ def in_vain(votes):
 
 def split_votes(bench, mechanism, fence=False):
     """(d) Six ask for one product at the same moment, and their requests come to each server in another order. Whoever
-    has no majority asks again after the pause of a buyer. Harm: nobody sells."""
+    has no majority asks again after a pause by chance. Harm: nobody sells."""
     with Round(bench, mechanism, VOTERS, fence, bench.own_servers(mechanism)) as all_of:
         crowd = [voter(all_of) for _ in range(VOTERS)]
         since_us = all_of.sale.database.now_us()
@@ -183,11 +183,11 @@ LOST_PERCENT = 20
 
 def packets_lost(bench, mechanism, fence=False):
     """(d) A share of the packets between the buyers and the lock's servers is lost; those of the stock's database are
-    not. The work takes nine tenths of the time-out: little is left for a reply that comes late. Harm: oversold, or
+    not. The work takes seven tenths of the time-out: little is left for a reply that comes late. Harm: oversold, or
     nobody sells."""
     with Round(bench, mechanism, 5, fence) as all_of:
         way = all_of.before_lock()
-        crowd = [all_of.buyer(lock_address=way.address, work_ms=mechanism.timeout_ms * 9 // 10) for _ in range(6)]
+        crowd = [all_of.buyer(lock_address=way.address, work_ms=mechanism.timeout_ms * 7 // 10) for _ in range(6)]
         lost = all_of.added(LostPackets([one.port for one in way.all], LOST_PERCENT))
         since_us = all_of.sale.database.now_us()
         settled = all_settle(crowd)

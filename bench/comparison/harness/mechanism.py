@@ -16,17 +16,19 @@ def profile(safe, harmful):
 # lock that has been given back is free, whether or not its holder hears so.
 ANY = profile("commit-reply-lost release-reply-lost", "commit-reply-lost-new-order")
 # Nobody is excluded, and nobody waits.
-NOBODY = {**ANY, **profile("holder-killed waiter-killed forgotten taken-twice opposite-orders counter-goes-back",
+NOBODY = {**ANY, **profile("holder-killed lost-with-its-machine waiter-killed forgotten opposite-orders"
+                           " counter-goes-back",
                            "rush holder-stopped late-write work-too-long orders-of-two one-ticket")}
 # The database is the lock: what it grants lasts as long as the transaction, or the connection.
-DATABASE = {**ANY, **profile("rush holder-killed holder-stopped late-write work-too-long waiter-killed taken-twice"
-                             " opposite-orders orders-of-two one-ticket", "forgotten")}
+DATABASE = {**ANY, **profile("rush holder-killed holder-stopped late-write work-too-long waiter-killed"
+                             " opposite-orders orders-of-two one-ticket", "forgotten lost-with-its-machine")}
 # A lock that passes on only if its holder gives it back.
 STAYS = {**ANY, **profile("rush holder-stopped late-write work-too-long cut-off strangers-unlock waiter-killed"
                           " servers-clock buyers-clock orders-of-two one-ticket",
-                          "holder-killed forgotten taken-twice reply-lost server-restarted opposite-orders")}
+                          "holder-killed lost-with-its-machine forgotten taken-twice reply-lost server-restarted"
+                          " opposite-orders")}
 # A lock that passes on after its time-out, with nobody to say so to a late holder.
-PASSES_ON = {**ANY, **profile("rush holder-killed waiter-killed waiter-gives-up forgotten reply-lost two-servers-down"
+PASSES_ON = {**ANY, **profile("rush holder-killed lost-with-its-machine waiter-killed waiter-gives-up forgotten reply-lost two-servers-down"
                               " buyers-clock strangers-unlock opposite-orders orders-of-two one-ticket",
                               "holder-stopped late-write work-too-long cut-off taken-twice server-restarted"
                               " majority-forgets primary-lost servers-clock")}
@@ -61,6 +63,7 @@ class Mechanism:
     gives_back: bytes = b""  # of the request that gives it back
     timeout_ms: int = 1000  # of the lock, in rounds that do not choose their own
     queues: str = ""        # how long a silent waiter keeps its place in the queue: LEASED, FOR_EVER; "": no queue
+    shares: bool = False    # several are at work on a product at once, by intent
     ours: bool = False
     cannot: str = ""        # why it cannot be had here; it is a row all the same
 

@@ -78,15 +78,17 @@ class Readings:
         rounds = [cell["rounds"] for cell in cells]
         return Count(sum(cell[of] for cell in cells), sum(rounds), min(rounds)) if cells else None
 
-    def oversold_in(self, name, fence=False):
-        """The experiments in which a unit was sold twice."""
-        cells = [self.cell(name, experiment, fence) for experiment in OVERSELLING]
-        return [cell["experiment"] for cell in cells if cell is not None and cell["overselling"]]
+    def overselling(self, name, fence=False):
+        """By experiment, whichever it is, in how many rounds a unit was sold twice, where it was."""
+        cells = [cell for cell in self.mechanisms.get(name, {}).get("cells", ())
+                 if cell["fence"] == fence and cell["overselling"]]
+        return {cell["experiment"]: Count(cell["overselling"], cell["rounds"], cell["rounds"]) for cell in cells}
 
     def missing(self, name, fence=False):
         """Those that could show it, and of which no round says anything."""
+        known = [cell["experiment"] for cell in self.mechanisms[name]["cells"]]
         return [one for one in OVERSELLING if self.cell(name, one, fence) is None
-                and (one != "cut-off" or self.mechanisms[name]["servers"] != "none")]
+                and (one != "cut-off" or one in known)]
 
     def oversold(self, name, fence=False):
         """The rounds in which a unit was sold twice, where a lock can show that it does not hold."""
@@ -102,10 +104,10 @@ class Readings:
         """Whether it sold nothing twice, and nobody was stuck behind the dead: with a fence, if it has one. False also
         where an experiment has no rounds that would tell."""
         fence = bool(self.mechanisms[name]["token"])
-        if self.missing(name, fence):
+        if self.missing(name, fence) or self.overselling(name, fence):
             return False
-        return (self.cell(name, "holder-killed", fence) is not None
-                and bool(self.count(name, COMPLETE, fence).harmless()))
+        killed, sold = self.count(name, ("holder-killed",)), self.count(name, OVERSELLING, fence)
+        return bool(killed and sold and killed.harmless() and sold.harmless())
 
     def speed(self, name, work=HOT):
         return self.speeds.get(work, {}).get(name)
@@ -144,6 +146,15 @@ def rounds_text(count):
     return f"0 of {count.rounds} rounds (≤ {percent(upper_bound(count.least))}{each})"
 
 
+def share_text(readings, name, fence=False):
+    """Each experiment counts as much as another, however many rounds it has."""
+    share = readings.oversold_share(name, fence)
+    if not share:
+        return rounds_text(readings.oversold(name, fence))
+    count = sum(readings.cell(name, one, fence) is not None for one in OVERSELLING)
+    return f"{percent(share)} of rounds, in the mean of {count} experiments"
+
+
 def upper_bound(rounds):
     """The greatest probability that is compatible with none in so many rounds (at 95 %)."""
     return 1 - (1 - CONFIDENCE) ** (1 / rounds)
@@ -178,11 +189,12 @@ def against_one(ratio):
 
 
 def ranks(ratios):
-    """(rank, name) of {name: [median, low, high]}, fastest first. A rank begins where an interval is below all those
-    before it: whatever two ranks have are told apart."""
-    rank, lowest = 0, None
-    for name, (_, low, high) in sorted(ratios.items(), key=lambda item: -item[1][0]):
-        if lowest is None or high < lowest:
+    """(rank, name) of {name: [median, low, high]}, fastest first. A rank begins where all intervals from there on are
+    below all those before: whatever two ranks have are told apart."""
+    in_order = sorted(ratios.items(), key=lambda item: -item[1][0])
+    rank, lowest = 0, math.inf
+    for number, (name, (_, low, _)) in enumerate(in_order):
+        if rank == 0 or max(high for _, (_, _, high) in in_order[number:]) < lowest:
             rank += 1
-        lowest = low if lowest is None else min(lowest, low)
+        lowest = min(lowest, low)
         yield rank, name

@@ -91,6 +91,18 @@ def begins_inside(buyer, patience_s=20):
     buyer.await_step("inside", patience_s=patience_s)
 
 
+def queueing_ms(mechanism, waiters=1):
+    """So long they take at most until they are in the queue: what is started beside a buyer connects late."""
+    return waiters * (1000 if mechanism.command else 300)
+
+
+def enters_queue(buyer, mechanism):
+    """Returns when it is there."""
+    buyer.begin()
+    buyer.await_step("asks")
+    time.sleep(queueing_ms(mechanism) / 1000)
+
+
 def seconds_until_sale(all_of, buyer, since_us):
     """None: nobody has sold. By the clock of the database."""
     try:

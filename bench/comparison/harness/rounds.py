@@ -4,6 +4,7 @@ import concurrent.futures
 import glob
 import hashlib
 import inspect
+import itertools
 import json
 import os
 import random
@@ -193,20 +194,36 @@ def run(bench, todo, kept, say, until_s):
 
 
 def run_slices(bench, mechanisms, works, slices, kept, say, until_s):
-    """All mechanisms take turns, forwards and backwards, one slice after the other: nothing else runs. Whether all were
-    run before `until_s`."""
-    for number in range(slices):
-        for work in works:
-            for mechanism in mechanisms if number % 2 == 0 else reversed(mechanisms):
-                if kept.count_slices(work, mechanism.name) > number:
-                    continue
-                if time.monotonic() > until_s:
-                    return False
-                found = {"mechanism": mechanism.name, "speed": work, "slice": number}
-                try:
-                    found["figures"] = speed.slice_of(bench, mechanism, work)
-                except (NotSeen, CannotServe, OSError, subprocess.SubprocessError) as reason:
-                    found["failed"] = f"{type(reason).__name__}: {reason}"
-                kept.add(found)
-                say(found)
+    """All mechanisms take turns, forwards and backwards, one slice after the other: nothing else runs. What the ratios
+    are of takes part each time, so that they are of slices that ran beside each other. Whether all were run before
+    `until_s`."""
+    bench.end_spare()
+    base = next(one for one in mechanisms if one.name == speed.BASE)
+    warm = False
+    for number, work in itertools.product(range(slices), works):
+        due = [one for one in mechanisms if kept.count_slices(work, one.name) <= number]
+        if not due:
+            continue
+        if not warm:
+            run_slice(bench, base, work)
+            warm = True
+        turn = f"{time.time():.0f}"
+        for mechanism in in_turn(due if base in due else [base, *due], number):
+            if time.monotonic() > until_s:
+                return False
+            found = {"mechanism": mechanism.name, "speed": work, "slice": number, "turn": turn,
+                     **run_slice(bench, mechanism, work)}
+            kept.add(found)
+            say(found)
     return True
+
+
+def in_turn(mechanisms, number):
+    return mechanisms if number % 2 == 0 else reversed(mechanisms)
+
+
+def run_slice(bench, mechanism, work):
+    try:
+        return {"figures": speed.slice_of(bench, mechanism, work)}
+    except (NotSeen, CannotServe, OSError, subprocess.SubprocessError) as reason:
+        return {"failed": f"{type(reason).__name__}: {reason}"}

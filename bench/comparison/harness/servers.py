@@ -166,8 +166,7 @@ class Redis(Process):
             self.options += ["--replicaof", f"127.0.0.1 {primary.port}"]
 
     def command(self):
-        return ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.place,
-                "--save", "900 1 300 10 60 10000", *self.options]
+        return ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.place, *self.options]
 
     def ask(self, *words):
         """The reply as redis-cli prints it."""
@@ -248,7 +247,7 @@ class EtcdServers(Group):
             wait_until(lambda one=one: one.died() or one.serves(), f"{one.name} serves")
             if one.died():
                 raise CannotServe(f"{one.name} has ended by itself: {one.last_words()}")
-        wait_until(self.has_leader, "etcd has a leader")
+        wait_until(self.all_are_healthy, "all of etcd's servers serve")
         return self
 
     def leader(self):
@@ -270,12 +269,13 @@ class EtcdServers(Group):
         for one in self.all:
             if one.process is None:
                 one.start()
+        wait_until(self.all_are_healthy, "all of etcd's servers serve")
         return True
 
-    def has_leader(self):
-        asked = subprocess.run(["etcdctl", "--endpoints", self.all[0].address, "endpoint", "health"],
-                               capture_output=True, env={**os.environ, "ETCDCTL_API": "3"}, check=False,
-                               timeout=PATIENCE_S)
+    def all_are_healthy(self):
+        """Which they are with a leader only."""
+        asked = subprocess.run(["etcdctl", "--endpoints", self.address, "endpoint", "health"], capture_output=True,
+                               env={**os.environ, "ETCDCTL_API": "3"}, check=False, timeout=PATIENCE_S)
         return asked.returncode == 0
 
 

@@ -15,6 +15,7 @@ struct etcd {
     char *servers[SERVERS_MAX];
     int count;
     int current;
+    int64_t patience_ms;
 };
 
 typedef struct body {
@@ -49,12 +50,17 @@ etcd *etcd_open(const char *servers) {
     if (self == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         fail("no memory");
     }
+    self->patience_ms = PATIENCE_MS;
     self->handle = curl_easy_init();
     if (self->handle == NULL) {
         fail("no memory");
     }
     take_servers(self, servers);
     return self;
+}
+
+void etcd_limit(etcd *self, int64_t patience_ms) {
+    self->patience_ms = patience_ms;
 }
 
 /* ---- One request ----------------------------------------------------------------------------- */
@@ -130,7 +136,7 @@ static json_t *send_request(etcd *self, const char *path, json_t *request, int64
 }
 
 json_t *etcd_call(etcd *self, const char *path, json_t *request) {
-    return send_request(self, path, request, PATIENCE_MS, false);
+    return send_request(self, path, request, self->patience_ms, false);
 }
 
 json_t *etcd_wait(etcd *self, const char *path, json_t *request, int64_t wait_ms) {

@@ -12,6 +12,9 @@ typedef struct etcd etcd;
 /** To HOST:PORT,HOST:PORT,...; none need answer yet. For one thread. */
 etcd *etcd_open(const char *servers);
 
+/** How long a server may take to answer before the next one is asked; 2 s, unless it is called. */
+void etcd_limit(etcd *self, int64_t patience_ms);
+
 /** Sends `request`, which it takes over, to /v3/PATH. NULL: no answer, or an error. The caller
  * frees the reply (json_decref). */
 json_t *etcd_call(etcd *self, const char *path, json_t *request);

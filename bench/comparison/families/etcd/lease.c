@@ -12,14 +12,26 @@ static int64_t seconds;
 static _Atomic int64_t kept;
 static _Atomic int64_t pause_ms;
 
+/* An answer without a time is one of a lease that is over. */
+static void renew(int64_t lease) {
+    json_t *reply =
+        etcd_call(own_connection, "lease/keepalive", json_pack("{s:I}", "ID", (json_int_t)lease));
+    const json_t *result = json_object_get(reply, "result");
+    if (result != NULL && etcd_number(result, "TTL") == 0) {
+        (void)atomic_compare_exchange_strong(&kept, &lease, 0);
+    }
+    json_decref(reply);
+}
+
+/* A server that is silent may not cost the lease: the next one is asked in time. */
 static void *keep_alive(void *nothing) {
     (void)nothing;
     while (!clock_is_over()) {
         clock_pause_ms(pause_ms);
         int64_t lease = kept;
         if (lease != 0) {
-            json_decref(etcd_call(own_connection, "lease/keepalive",
-                                  json_pack("{s:I}", "ID", (json_int_t)lease)));
+            etcd_limit(own_connection, pause_ms);
+            renew(lease);
         }
     }
     return NULL;
@@ -46,6 +58,11 @@ int64_t lease_begin(etcd *server) {
     kept = etcd_number(reply, "ID");
     json_decref(reply);
     return kept;
+}
+
+int64_t lease_keep(etcd *server) {
+    int64_t lease = kept;
+    return lease != 0 ? lease : lease_begin(server);
 }
 
 void lease_end(etcd *server) {

@@ -15,5 +15,8 @@ void lease_open(const char *servers, int64_t timeout_ms);
 /** Returns a new lease, which is kept alive from now on; 0: etcd gave none. */
 int64_t lease_begin(etcd *server);
 
+/** Returns the lease that is kept alive; if there is none, or it is over, a new one. */
+int64_t lease_keep(etcd *server);
+
 /** Keeps it alive no longer, and revokes it: its keys are deleted. */
 void lease_end(etcd *server);

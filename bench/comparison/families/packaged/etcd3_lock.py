@@ -32,6 +32,12 @@ class OneServer:
         self.lock = lock
         return "granted -1"
 
+    def held(self):
+        try:
+            return self.lock.is_acquired()
+        except (etcd3.exceptions.Etcd3Exception, grpc.RpcError):
+            return False
+
     def release(self):
         try:
             self.lock.release()
@@ -39,5 +45,5 @@ class OneServer:
             pass  # its lease will end
 
 
-SERVERS, _, TIMEOUT_MS = sys.argv[1:]
+SERVERS, _, TIMEOUT_MS, _ = sys.argv[1:]
 serve(OneServer(SERVERS, int(TIMEOUT_MS)))

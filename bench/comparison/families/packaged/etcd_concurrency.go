@@ -1,13 +1,15 @@
 // etcd's own Go package: concurrency.Session and concurrency.Mutex, as its documentation's example
 // uses them (clientv3/concurrency of etcd 3.4). The session renews its lease every third of it.
 //
-// The holder of a lock is told by Session.Done at best, which the example does not look at. In 3.4 a
-// waiter whose own lease has ended is granted the lock all the same (etcd issue 9921).
+// The holder of a lock is told by Session.Done, and looks at it before it writes. In 3.4 a waiter
+// whose own lease has ended is granted the lock all the same (etcd issue 9921). The number for a
+// fence is the revision at which the lock's own key was made, which a dead waiter has no more.
 package main
 
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -20,10 +22,12 @@ import (
 )
 
 const patience = 2 * time.Second
+const noToken = -1
 
 type lock struct {
 	client  *clientv3.Client
 	ttl     int
+	fenced  bool
 	session *concurrency.Session
 	held    *concurrency.Mutex
 }
@@ -53,7 +57,18 @@ func (l *lock) openSession() error {
 	return err
 }
 
-// acquire answers with the revision of the header that the mutex keeps of its grant.
+// token of who has no key is none: it is not granted.
+func (l *lock) token(ctx context.Context) (int64, error) {
+	reply, err := l.client.Get(ctx, l.held.Key())
+	if err != nil {
+		return noToken, err
+	}
+	if len(reply.Kvs) == 0 {
+		return noToken, errors.New("the key is gone")
+	}
+	return reply.Kvs[0].CreateRevision, nil
+}
+
 func (l *lock) acquire(product string, wait time.Duration) string {
 	if l.openSession() != nil {
 		return "unknown"
@@ -68,7 +83,15 @@ func (l *lock) acquire(product string, wait time.Duration) string {
 		return "unknown"
 	}
 	l.held = mutex
-	return fmt.Sprintf("granted %d", mutex.Header().Revision)
+	if !l.fenced {
+		return fmt.Sprintf("granted %d", noToken)
+	}
+	token, err := l.token(ctx)
+	if err != nil {
+		l.release()
+		return "unknown"
+	}
+	return fmt.Sprintf("granted %d", token)
 }
 
 func (l *lock) release() string {
@@ -84,7 +107,10 @@ func (l *lock) answer(words []string) string {
 		waitMs, _ := strconv.Atoi(words[2])
 		return l.acquire(words[1], time.Duration(waitMs)*time.Millisecond)
 	case "held":
-		return "yes" // nobody asks
+		if isOver(l.session) {
+			return "no"
+		}
+		return "yes"
 	default:
 		return l.release()
 	}
@@ -99,8 +125,8 @@ func main() {
 		os.Exit(2)
 	}
 	timeoutMs, _ := strconv.Atoi(os.Args[3])
-	l := &lock{client: client, ttl: (timeoutMs + 999) / 1000}
-	fmt.Println("ready")
+	l := &lock{client: client, ttl: (timeoutMs + 999) / 1000, fenced: os.Args[4] == "1"}
+	fmt.Println("ready looks")
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		fmt.Println(l.answer(strings.Fields(lines.Text())))
 	}

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 """kazoo's Lock (2.8, Debian's), as its documentation shows it, for the line protocol of other_process.c.
 
-A holder whose session has ended is still told that it has the lock: is_acquired is a field of its own memory, and
-kazoo asks its users to listen for LOST.
+is_acquired is a field of its own memory. So a listener hears whether the connection was SUSPENDED or LOST since the
+grant, as "highly recommended" there, and whoever was disturbed does not write.
 """
 import contextlib
 import logging
 import sys
 
-from kazoo.client import KazooClient
+from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import LockTimeout
 from lines import serve
 
@@ -16,23 +16,37 @@ NO_TOKEN = -1
 
 
 class KazooLock:
-    def __init__(self, hosts, timeout_ms):
+    def __init__(self, hosts, timeout_ms, fenced):
         self.client = KazooClient(hosts=hosts, timeout=timeout_ms / 1000)
+        self.client.add_listener(self.on_state)
+        self.fenced = fenced
+        self.disturbances = self.seen = 0
         self.lock = None
         self.path = None
         self.client.start_async()
+
+    def on_state(self, state):
+        self.disturbances += state != KazooState.CONNECTED
 
     def acquire(self, product, wait_s):
         if self.path != f"/kazoo/{product}":
             self.path = f"/kazoo/{product}"
             self.lock = self.client.Lock(self.path)
+        self.seen = self.disturbances
         try:
             if not self.lock.acquire(timeout=wait_s):
                 return "busy"
-            return f"granted {self.token()}"
         except LockTimeout:
             return "busy"
         except Exception:  # pylint: disable=broad-except
+            return "unknown"
+        return self.granted()
+
+    def granted(self):
+        try:
+            return f"granted {self.token() if self.fenced else NO_TOKEN}"
+        except Exception:  # pylint: disable=broad-except
+            self.release()
             return "unknown"
 
     def token(self):
@@ -41,7 +55,7 @@ class KazooLock:
         return stat.czxid if stat else NO_TOKEN
 
     def held(self):
-        return self.lock.is_acquired
+        return self.lock.is_acquired and self.seen == self.disturbances
 
     def release(self):
         with contextlib.suppress(Exception):
@@ -53,7 +67,7 @@ class KazooLock:
 
 
 logging.disable(logging.CRITICAL)
-HOSTS, _, TIMEOUT_MS = sys.argv[1:]
-the_lock = KazooLock(HOSTS, int(TIMEOUT_MS))
+HOSTS, _, TIMEOUT_MS, FENCE = sys.argv[1:]
+the_lock = KazooLock(HOSTS, int(TIMEOUT_MS), FENCE == "1")
 serve(the_lock)
 the_lock.end()

@@ -13,13 +13,13 @@ def say(line):
 def serve(lock):
     """`lock` has acquire(product, seconds), which gives the answer's line, and release(); and held(), where its
     documentation has it asked before the write."""
-    say("ready")
+    say("ready looks" if hasattr(lock, "held") else "ready")
     for line in sys.stdin:
         word, product, *wait_ms = line.split()
         if word == "acquire":
             answer = lock.acquire(product, int(wait_ms[0]) / 1000)
         elif word == "held":
-            answer = "yes" if not hasattr(lock, "held") or lock.held() else "no"
+            answer = "yes" if lock.held() else "no"
         else:
             lock.release()
             answer = "released"

@@ -1,10 +1,10 @@
 /*
  * A lock in another language: a process that the buyer starts, and that speaks lines.
  *
- *   it is started with    HOSTS BUYER TIMEOUT_MS behind its own command
- *   acquire PRODUCT MS    granted TOKEN (-1: it has none), busy, or unknown
- *   held PRODUCT          yes or no
- *   release PRODUCT       released
+ *   it is started with    HOSTS BUYER TIMEOUT_MS FENCE behind its own command; FENCE 0: nobody
+ * needs TOKEN it says               ready, or ready looks: it is asked whether it still holds,
+ * before the write acquire PRODUCT MS    granted TOKEN (-1: it has none), busy, or unknown held
+ * PRODUCT          yes or no release PRODUCT       released
  *
  * It is in the buyer's process group: a fault meets both.
  */
@@ -21,6 +21,7 @@ enum { LINE_SIZE = 256 };
 
 static FILE *questions;
 static FILE *answers;
+static bool looks;
 
 static void fail(const char *what) {
     perror(what);
@@ -32,7 +33,7 @@ static void run_command(const lock_settings *settings) {
     char timeout_ms[32];
     (void)snprintf(timeout_ms, sizeof timeout_ms, "%" PRId64, settings->timeout_ms);
     execl("/bin/sh", "sh", "-c", "exec $COMPARISON_LOCK \"$@\"", "lock", settings->servers,
-          settings->buyer, timeout_ms, (char *)NULL);
+          settings->buyer, timeout_ms, settings->fence != 0 ? "1" : "0", (char *)NULL);
     fail("sh");
 }
 
@@ -58,10 +59,11 @@ static void open_lock(const lock_settings *settings) {
         fail("a lock in another language");
     }
     char line[LINE_SIZE];
-    if (fgets(line, sizeof line, answers) == NULL || strcmp(line, "ready\n") != 0) {
+    if (fgets(line, sizeof line, answers) == NULL || strncmp(line, "ready", 5) != 0) {
         (void)fprintf(stderr, "buyer: the lock in another language does not get ready\n");
         exit(2);
     }
+    looks = strcmp(line, "ready looks\n") == 0;
 }
 
 __attribute__((format(printf, 2, 3))) static bool ask(char *line, const char *format, ...) {
@@ -85,7 +87,7 @@ static lock_answer acquire(const char *product, int64_t wait_ms, int64_t *token)
 
 static bool still_held(const char *product) {
     char line[LINE_SIZE];
-    return ask(line, "held %s\n", product) && strcmp(line, "yes\n") == 0;
+    return !looks || (ask(line, "held %s\n", product) && strcmp(line, "yes\n") == 0);
 }
 
 static void release(const char *product) {

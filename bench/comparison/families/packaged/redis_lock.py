@@ -33,5 +33,5 @@ class OneServer:
             pass  # it was not ours any more
 
 
-SERVERS, _, TIMEOUT_MS = sys.argv[1:]
+SERVERS, _, TIMEOUT_MS, _ = sys.argv[1:]
 serve(OneServer(SERVERS, int(TIMEOUT_MS) / 1000))

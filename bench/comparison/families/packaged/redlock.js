@@ -2,8 +2,8 @@
  * npm's redlock 4.2 with ioredis 5, as its README uses it ("Usage (promise style)"): all servers
  * are asked at once, a majority grants.
  *
- * Nothing renews the lock unless the program calls extend() itself, and the holder is not told that
- * its time is over.
+ * Nothing renews the lock unless the program calls extend() itself. The holder looks at the lock's
+ * `expiration` before it writes, as extend() itself does.
  */
 'use strict';
 
@@ -49,11 +49,14 @@ async function answer(line) {
     if (word === 'acquire') {
         return acquire(product, Number(waitMs));
     }
-    return word === 'held' ? 'yes' : release();
+    if (word === 'held') {
+        return Date.now() < held.expiration ? 'yes' : 'no';
+    }
+    return release();
 }
 
 async function main() {
-    console.log('ready');
+    console.log('ready looks');
     for await (const line of readline.createInterface({ input: process.stdin })) {
         console.log(await answer(line));
     }

@@ -1,6 +1,6 @@
 import os
 
-from ...harness.mechanism import EXPIRES, HARMFUL, LEASED, SAFE, SESSION, Mechanism
+from ...harness.mechanism import EXPIRES, HARMFUL, LEASED, SAFE, SESSION_LOOKED_AT, Mechanism
 from . import zookeeper_clients
 
 FAMILY = "what people really run"
@@ -17,12 +17,17 @@ def made(name, script):
 
 # Its leases are so long that a round has too few orders to be sure of one which takes longer.
 LEASES = {name: harm for name, harm in EXPIRES.items() if name != "timeout-half-p99"}
+# Its holder asks the server whether it still has it; its wait is broken, so that taken twice it is refused.
+ASKS = {name: harm for name, harm in LEASES.items() if name != "taken-twice"}
+ASKS |= dict.fromkeys(("holder-stopped", "work-too-long", "cut-off"), SAFE)
 # It waits for the replies of all servers, and ioredis keeps a request to one that is down longer than the lock lasts.
-WAITS_FOR_ALL = {**EXPIRES, "two-servers-down": HARMFUL}
+# Its holder looks whether its time is over.
+WAITS_FOR_ALL = {name: harm for name, harm in EXPIRES.items() if not name.startswith("timeout")}
+WAITS_FOR_ALL |= {"two-servers-down": HARMFUL, **dict.fromkeys(("holder-stopped", "work-too-long", "cut-off"), SAFE)}
 del WAITS_FOR_ALL["majority-forgets"]  # it gets no lock with two servers down
-# Its keep-alive stays with a server that no longer answers (DialKeepAliveTime is not set). A waiter whose lease has
-# ended is granted the lock all the same. Its key is its session's: taken twice, it is there already.
-PINNED = {**SESSION, "taken-twice": SAFE, **dict.fromkeys(("minority-partition", "waiter-lease-ended"), HARMFUL)}
+# A waiter whose lease has ended is granted the lock all the same, and looks at its session before it writes. Its key
+# is its session's: taken twice it is there already, and the first release ends it.
+ITS_KEY = {**SESSION_LOOKED_AT, "waiter-lease-ended": SAFE}
 
 MECHANISMS = [
     *zookeeper_clients.MECHANISMS,
@@ -31,12 +36,12 @@ MECHANISMS = [
     Mechanism("node-redlock", "npm's redlock 4.2 with ioredis 5, five servers", "other_process", "node-redlock 4.2, README", "redis-5",
               command=f"env NODE_PATH={MADE}/node_modules node {HERE}/redlock.js", files=("redlock.js",), theory=WAITS_FOR_ALL,
               cannot=made("node_modules/redlock", "install-node")),
-    Mechanism("python-etcd3", "python3-etcd3, Lock", "other_process", "python-etcd3 0.12, Lock", "etcd",
+    Mechanism("python-etcd3", "python3-etcd3, Lock, whose wait Debian's tenacity breaks (python-etcd3, issue 1543)", "other_process", "python-etcd3 0.12, Lock", "etcd",
               command=f"/usr/bin/python3 {HERE}/etcd3_lock.py", files=("etcd3_lock.py",),
-              theory={**LEASES, "minority-partition": HARMFUL}, timeout_ms=ETCD_LEASE_MS),
+              theory=ASKS, timeout_ms=ETCD_LEASE_MS),
     Mechanism("go-etcd-concurrency", "etcd's Go package, concurrency.Mutex", "other_process", "etcd 3.4, clientv3/concurrency", "etcd",
-              command=f"{MADE}/etcd_concurrency", files=("etcd_concurrency.go",), token="the revision in the grant's header",
-              theory=PINNED, timeout_ms=ETCD_LEASE_MS, queues=LEASED,
+              command=f"{MADE}/etcd_concurrency", files=("etcd_concurrency.go",), token="the create revision of its key, asked for in a request more", asks=b"lock/dryer",
+              theory=ITS_KEY, timeout_ms=ETCD_LEASE_MS, queues=LEASED,
               cannot=made("etcd_concurrency", "install-go")),
     Mechanism("redisson", "Redisson (Java)", "other_process", "Redisson, RLock", "redis",
               cannot="Debian has no package of it, and the comparison takes Java from Debian alone"),

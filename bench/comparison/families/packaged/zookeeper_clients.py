@@ -1,7 +1,7 @@
 """Locks of the libraries that one uses ZooKeeper with."""
 import os
 
-from ...harness.mechanism import LEASED, SAFE, SESSION, Mechanism
+from ...harness.mechanism import LEASED, SAFE, SESSION_LOOKED_AT, Mechanism
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Where CMakeLists.txt has the classes put.
@@ -14,11 +14,12 @@ DELETE = rb"\x00\x00\x00\x02\x00\x00\x00./"
 
 MECHANISMS = [
     Mechanism("curator", "Curator 5.4, InterProcessMutex", "other_process", "Curator, Getting Started", "zookeeper",
-              gives_back=DELETE,
+              gives_back=DELETE, asks=b"-lock-",
               command=f"java -Xmx64m -XX:TieredStopAtLevel=1 -XX:-UsePerfData -cp {CLASS_PATH}:{MADE} CuratorLock",
               files=("CuratorLock.java",), token="the czxid of its node, asked for in a request more",
-              theory={**SESSION, "taken-twice": SAFE}, queues=LEASED),
+              theory={**SESSION_LOOKED_AT, "taken-twice": SAFE}, queues=LEASED),
     Mechanism("kazoo", "kazoo 2.8, Lock", "other_process", "kazoo 2.8, kazoo.recipe.lock", "zookeeper", gives_back=DELETE,
+              asks=b"__lock__",
               command=f"/usr/bin/python3 {HERE}/kazoo_lock.py", files=("kazoo_lock.py",),
-              token="the czxid of its node, asked for in a request more", theory=SESSION, queues=LEASED),
+              token="the czxid of its node, asked for in a request more", theory=SESSION_LOOKED_AT, queues=LEASED),
 ]

@@ -1,8 +1,8 @@
 /*
  * A row with an owner and an end, in PostgreSQL: one upsert takes it if it is missing, over, or of
- * the same owner (PostgreSQL 15, INSERT, "ON CONFLICT Clause"; the conditions are those of Spring
- * Integration 5, DefaultLockRepository, and so is the pause of 100 ms). The database's clock
- * counts.
+ * the same owner (PostgreSQL 15, INSERT, "ON CONFLICT Clause"; whoever waits asks
+ * every 100 ms). The database's clock counts, as in ShedLock with usingDbTime; Spring Integration 5
+ * counts by the application's.
  *
  * The defect: a holder that is late does not learn that the row has passed on. And with an owner
  * that processes share, as a name of the host or of the service (PLAIN_SHARED_OWNER), each of them

@@ -11,9 +11,16 @@
 
 static bool is_open; /* the transaction */
 
+#ifdef PLAIN_IDLE_TIMEOUT
+/* The database ends a transaction in which nothing has come for so long, whoever holds it. */
+static void open_lock(const lock_settings *settings) {
+    (void)database_run("SET idle_in_transaction_session_timeout = %" PRId64, settings->timeout_ms);
+}
+#else
 static void open_lock(const lock_settings *settings) {
     (void)settings;
 }
+#endif
 
 /* The database ends the wait. */
 #ifdef PLAIN_MARIADB

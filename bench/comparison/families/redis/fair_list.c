@@ -1,8 +1,7 @@
 /*
- * A fair queue in a list (seen as the constant fairLockScript of a project in TypeScript;
- * AmrSaber/simple-redis-mutex, src/lua.js, has it with a counter): whoever comes appends itself to
- * a list, and asks every 100 ms whether it is the head; the head takes the lock by SET NX PX and
- * leaves the list, in one script. A random value, and a script to delete.
+ * A fair queue in a list (seen as the constant fairLockScript of a project in TypeScript): whoever
+ * comes appends itself to a list, and asks every 100 ms whether it is the head; the head takes the
+ * lock by SET NX PX and leaves the list, in one script. A random value, and a script to delete.
  *
  * Defect: a waiter that dies, or whose time to wait is over, stays in the list, and blocks all
  * behind it for ever when it is the head.

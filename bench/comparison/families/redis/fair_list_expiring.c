@@ -1,8 +1,8 @@
 /*
  * A fair queue whose waiters expire: a list for the order, and a sorted set that says until when
- * each waiter counts (the behaviour of Redisson's fair lock, with the 5 s of its older versions).
- * Whoever asks first removes heads whose time is over, by its own clock on the wall. A waiter that
- * gives up removes itself. Polled here every 100 ms; Redisson adds a channel.
+ * each waiter counts: as long as it means to wait (the behaviour of tryLock of Redisson's fair
+ * lock). Whoever asks first removes heads whose time is over, by its own clock on the wall. A
+ * waiter that gives up removes itself. Polled here every 100 ms; Redisson adds a channel.
  *
  * Defect: a dead waiter costs all behind it its time; a clock that is stepped removes the living;
  * and nobody tells a late holder that its time is over.
@@ -34,8 +34,6 @@ static const char queue_and_take[] =
     "redis.call('rpush', KEYS[2], ARGV[1]) end "
     "return 0";
 
-enum { WAITER_MS = 5000 };
-
 static redis *server;
 static int64_t timeout_ms;
 static char value[REDIS_RANDOM_SIZE];
@@ -45,10 +43,11 @@ static void open_lock(const lock_settings *settings) {
     timeout_ms = settings->timeout_ms;
 }
 
-static lock_answer try_lock(const char *product) {
-    int64_t taken = redis_number(server, "EVAL %s 3 lock:%s queue:%s until:%s %s %lld %d %lld",
-                                 queue_and_take, product, product, product, value,
-                                 (long long)timeout_ms, WAITER_MS, (long long)clock_wall_ms());
+static lock_answer try_lock(const char *product, int64_t waiter_ms) {
+    int64_t taken =
+        redis_number(server, "EVAL %s 3 lock:%s queue:%s until:%s %s %lld %lld %lld",
+                     queue_and_take, product, product, product, value, (long long)timeout_ms,
+                     (long long)waiter_ms, (long long)clock_wall_ms());
     return taken == 1 ? LOCK_GRANTED : taken == 0 ? LOCK_BUSY : LOCK_UNKNOWN;
 }
 
@@ -61,10 +60,10 @@ static lock_answer acquire(const char *product, int64_t wait_ms, int64_t *token)
     (void)token;
     int64_t until_ms = clock_ms() + wait_ms;
     redis_random(value);
-    lock_answer answer = try_lock(product);
+    lock_answer answer = try_lock(product, wait_ms);
     while (answer == LOCK_BUSY && !clock_is_over() && clock_ms() < until_ms) {
         clock_pause_ms(POLL_MS);
-        answer = try_lock(product);
+        answer = try_lock(product, wait_ms);
     }
     if (answer != LOCK_GRANTED) {
         leave_queue(product);

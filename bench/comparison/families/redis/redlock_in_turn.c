@@ -2,9 +2,9 @@
  * Redlock, the servers asked one after the other (Redis, "Distributed Locks with Redis"): SET NX PX
  * with the same random value on each; granted by more than half of them, if time is left; otherwise
  * all are unlocked, and after a pause by chance it begins anew. Also for six servers, of which four
- * are more than half.
+ * are more than half. The holder looks whether its time is over before it writes.
  *
- * Defect: time-outs, with no token, as with one server; and it counts on the clocks of the servers,
+ * Defect: a write that is late has no token; and it counts on the clocks of the servers,
  * and on the client's on the wall.
  */
 #include "../../clock.h"
@@ -23,6 +23,7 @@ static int count;
 static int64_t timeout_ms;
 static unsigned chance;
 static char value[REDIS_RANDOM_SIZE];
+static int64_t valid_until_ms; /* of the grant, by the clock on the wall */
 
 static void open_lock(const lock_settings *settings) {
     count = redis_open_all(servers, SERVERS_MOST, settings->servers, PATIENCE_MS);
@@ -48,18 +49,24 @@ static int ask_all(const char *product, int *answered) {
     return taken;
 }
 
-/* By the clock on the wall, as the first library has it. */
-static int64_t left_ms(int64_t began_at_ms) {
-    int64_t drift_ms = timeout_ms / 100 + 2;
-    return timeout_ms - (clock_wall_ms() - began_at_ms) - drift_ms;
+/* By the clock on the wall, as the first library has it: "as long as the client holding the lock
+ * terminates its work within the lock validity time". */
+static bool is_valid(void) {
+    return clock_wall_ms() < valid_until_ms;
+}
+
+static bool still_held(const char *product) {
+    (void)product;
+    return is_valid();
 }
 
 static lock_answer try_lock(const char *product) {
-    int64_t began_at_ms = clock_wall_ms();
+    int64_t drift_ms = timeout_ms / 100 + 2;
     int answered = 0;
+    valid_until_ms = clock_wall_ms() + timeout_ms - drift_ms;
     redis_random(value);
     int taken = ask_all(product, &answered);
-    if (taken >= count / 2 + 1 && left_ms(began_at_ms) > 0) {
+    if (taken >= count / 2 + 1 && is_valid()) {
         return LOCK_GRANTED;
     }
     release(product);
@@ -78,4 +85,6 @@ static lock_answer acquire(const char *product, int64_t wait_ms, int64_t *token)
     }
 }
 
-const mechanism the_mechanism = { .open = open_lock, .acquire = acquire, .release = release };
+const mechanism the_mechanism = {
+    .open = open_lock, .acquire = acquire, .release = release, .still_held = still_held
+};

@@ -20,6 +20,7 @@ static int count;
 static int64_t timeout_ms;
 static unsigned chance;
 static char value[REDIS_RANDOM_SIZE];
+static int64_t valid_until_ms; /* of the grant, by the clock on the wall */
 
 static void open_lock(const lock_settings *settings) {
     count = crowd_open(settings->servers, PATIENCE_MS);
@@ -39,18 +40,24 @@ static int ask_all(const char *product, int *answered) {
     return taken;
 }
 
-/* By the clock on the wall, as the first library has it. */
-static int64_t left_ms(int64_t began_at_ms) {
-    int64_t drift_ms = timeout_ms / 100 + 2;
-    return timeout_ms - (clock_wall_ms() - began_at_ms) - drift_ms;
+/* By the clock on the wall, as the first library has it: "as long as the client holding the lock
+ * terminates its work within the lock validity time". */
+static bool is_valid(void) {
+    return clock_wall_ms() < valid_until_ms;
+}
+
+static bool still_held(const char *product) {
+    (void)product;
+    return is_valid();
 }
 
 static lock_answer try_lock(const char *product) {
-    int64_t began_at_ms = clock_wall_ms();
+    int64_t drift_ms = timeout_ms / 100 + 2;
     int answered = 0;
+    valid_until_ms = clock_wall_ms() + timeout_ms - drift_ms;
     redis_random(value);
     int taken = ask_all(product, &answered);
-    if (taken >= count / 2 + 1 && left_ms(began_at_ms) > 0) {
+    if (taken >= count / 2 + 1 && is_valid()) {
         return LOCK_GRANTED;
     }
     release(product);
@@ -69,4 +76,6 @@ static lock_answer acquire(const char *product, int64_t wait_ms, int64_t *token)
     }
 }
 
-const mechanism the_mechanism = { .open = open_lock, .acquire = acquire, .release = release };
+const mechanism the_mechanism = {
+    .open = open_lock, .acquire = acquire, .release = release, .still_held = still_held
+};

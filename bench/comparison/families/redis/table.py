@@ -18,14 +18,18 @@ def without(experiment, theory):
     return {name: harm for name, harm in theory.items() if name != experiment}
 
 
-def one_server(name, title, source, theory, more_files=(), token="", asks=SET, stop_point=b"", queues=""):
+def one_server(name, title, source, theory, more_files=(), token="", asks=SET, stop_point=b"", queues="", shares=False):
     program = name.replace("-", "_")
     return Mechanism(f"redis-{name}", title, f"redis_{program}", source, "redis", files=(f"{program}.c", *more_files),
-                     theory=theory, token=token, asks=asks, gives_back=GIVES_BACK, stop_point=stop_point, queues=queues)
+                     theory=theory, token=token, asks=asks, gives_back=GIVES_BACK, stop_point=stop_point, queues=queues,
+                     shares=shares)
 
 
 # Whether votes are split is chance.
-OF_SEVERAL = {**EXPIRES, "redlock-server-slow": SAFE, **dict.fromkeys(("minority-partition", "one-clock"), HARMFUL)}
+# The holder looks whether its time is over.
+OF_SEVERAL = {**{name: harm for name, harm in EXPIRES.items() if not name.startswith("timeout")},
+              **dict.fromkeys(("holder-stopped", "work-too-long", "cut-off", "minority-partition", "timeout-100-p99",
+                               "redlock-server-slow"), SAFE), "one-clock": HARMFUL}
 # Two that come back and one that forgets are no majority of six.
 OF_SIX = {**OF_SEVERAL, "one-clock": SAFE}
 
@@ -38,6 +42,8 @@ def redlock(name, title, program, servers, more_files=(), theory=OF_SEVERAL):
 # The holder looks after its work: what happens between the look and the write remains.
 LOOKED_AT = {**without("timeout-half-p99", EXPIRES), **dict.fromkeys(
     ("holder-stopped", "work-too-long", "cut-off", "server-restarted", "servers-clock"), SAFE)}
+# A dead waiter counts for as long as it would have waited.
+FAIR = {name: harm for name, harm in EXPIRES.items() if not name.startswith("waiter")}
 # Several are at work at once by intent.
 SEGMENTS = {name: harm for name, harm in without("strangers-unlock", EXPIRES).items() if not name.startswith("timeout")}
 
@@ -57,15 +63,15 @@ MECHANISMS = [
                without("opposite-orders", LOOKED_AT)),
     one_server("watchdog-blind", "a watchdog with EXPIRE",
                "majian000/toucan-shopping: RedisLockThread.java of toucan-shopping-lock-redis", RENEWED, ("ticker.c",)),
-    one_server("watchdog-script", "a watchdog that compares", "Redisson, lockWatchdogTimeout", RENEWED, ("ticker.c",)),
-    one_server("reentrant-hash", "a reentrant hash", "Redisson, Lock", {**BEGINS_EARLIER, "taken-twice": SAFE}, asks=SCRIPT),
+    one_server("watchdog-script", "a watchdog that compares", "Redisson, lockWatchdogTimeout; polled here", RENEWED, ("ticker.c",)),
+    one_server("reentrant-hash", "a reentrant hash", "Redisson, Lock; polled here", {**BEGINS_EARLIER, "taken-twice": SAFE}, asks=SCRIPT),
     one_server("fair-list", "a fair queue in a list, polled",
-               "seen as fairLockScript (TypeScript); AmrSaber/simple-redis-mutex: src/lua.js has it with a counter",
+               "seen as fairLockScript (TypeScript)",
                {**EXPIRES, **dict.fromkeys(("reply-lost", "waiter-killed", "waiter-gives-up"), HARMFUL)},
                asks=b"RPUSH", queues=FOR_EVER),
-    one_server("fair-list-expiring", "a fair queue whose waiters expire", "Redisson, Fair Lock", EXPIRES, asks=SCRIPT, queues=LEASED),
-    one_server("write-lock", "a read/write lock, its writers", "Redisson, ReadWriteLock", without("taken-twice", EXPIRES), asks=SCRIPT),
-    one_server("five-segments", "five segments", SEGMENT_LOCKS, SEGMENTS),
+    one_server("fair-list-expiring", "a fair queue whose waiters expire", "Redisson, Fair Lock; polled here", FAIR, asks=SCRIPT, queues=LEASED),
+    one_server("write-lock", "a read/write lock, its writers", "Redisson, ReadWriteLock; polled here", without("taken-twice", EXPIRES), asks=SCRIPT),
+    one_server("five-segments", "five segments", SEGMENT_LOCKS, SEGMENTS, shares=True),
     one_server("woken", "a random value, woken by pub/sub", "Redisson, Lock", EXPIRES),
     one_server("counter", "a random value, with a counter", "Kleppmann, How to do distributed locking",
                {**BEGINS_EARLIER, "counter-goes-back": HARMFUL},
