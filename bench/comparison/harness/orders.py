@@ -33,7 +33,7 @@ def met(pair):
 
 def opposite(bench, mechanism, fence, **settings):
     """(m) Two buyers need the locks of the same two products, in opposite orders. How long until both have sold? Harm:
-    neither has. (Where locks end by their time both may be in both by then: that harm is counted elsewhere.) A buyer that does not get its second lock lets go of both, pauses and tries again."""
+    neither has. A buyer that does not get its second lock lets go of both, pauses and tries again."""
     with Round(bench, mechanism, 9, fence) as all_of:
         first = all_of.sale
         second = Sale(first.database, f"{first.product}-b", 9)
@@ -53,12 +53,15 @@ def opposite(bench, mechanism, fence, **settings):
 
 
 def opposite_orders(bench, mechanism, fence=False):
-    """(m) Nobody's wait has a limit of its own: deadlock, where neither the lock nor its server ends it."""
+    """(m) Two buyers need the locks of the same two products, in opposite orders, and wait without a limit: deadlock,
+    where neither the lock nor its server ends it. Harm: neither has sold. (Where locks end by their time both may be
+    in both by then; that harm is counted elsewhere.)"""
     return opposite(bench, mechanism, fence, wait_ms=UNLIMITED_MS)
 
 
 def opposite_orders_fixed_pauses(bench, mechanism, fence=False):
-    """(m) Both wait equally long and pause equally long, so that they may meet again and again: livelock."""
+    """(m) The same; who does not get its second lock lets go of both, and tries again after a pause. All waits and
+    pauses are equally long, so that they may meet again and again: livelock."""
     return opposite(bench, mechanism, fence, wait_ms=SHORT_WAIT_MS, pause_ms=PAUSE_MS)
 
 
