@@ -20,6 +20,9 @@ __attribute__((format(printf, 1, 2))) int64_t database_run(const char *format, .
 __attribute__((format(printf, 3, 4))) int64_t database_ask(int64_t *values, int count,
                                                            const char *format, ...);
 
+/** Whether a transaction is open on the connection; no server is asked. */
+bool database_in_transaction(void);
+
 /** Ends what waits for the database, for ever: SIGTERM does not end a wait in there. May be called
  * in the handler of a signal. */
 void database_cut(void);

@@ -81,6 +81,10 @@ static int64_t run(int64_t *values, int count, const char *format, va_list argum
     return -1;
 }
 
+bool database_in_transaction(void) {
+    return connection != NULL && (connection->server_status & SERVER_STATUS_IN_TRANS) != 0;
+}
+
 int64_t database_run(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

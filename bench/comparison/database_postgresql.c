@@ -25,13 +25,6 @@ void database_cut(void) {
     (void)shutdown(descriptor, SHUT_RDWR);
 }
 
-/* PostgreSQL warns on the standard error of a COMMIT with nothing to commit, as a release has it
- * behind a sale. */
-static void pass_over(void *context, const char *message) {
-    (void)context;
-    (void)message;
-}
-
 static bool is_connected(void) {
     if (connection != NULL && PQstatus(connection) != CONNECTION_OK) {
         descriptor = -1;
@@ -40,7 +33,6 @@ static bool is_connected(void) {
     }
     if (connection == NULL) {
         connection = PQconnectdb(address);
-        (void)PQsetNoticeProcessor(connection, pass_over, NULL);
         descriptor = PQsocket(connection);
     }
     return PQstatus(connection) == CONNECTION_OK;
@@ -70,6 +62,11 @@ static int64_t run(int64_t *values, int count, const char *format, va_list argum
     int64_t rows = read_result(result, values, count);
     PQclear(result);
     return rows;
+}
+
+bool database_in_transaction(void) {
+    PGTransactionStatusType status = PQtransactionStatus(connection);
+    return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
 }
 
 int64_t database_run(const char *format, ...) {

@@ -183,11 +183,11 @@ LOST_PERCENT = 20
 
 def packets_lost(bench, mechanism, fence=False):
     """(d) A share of the packets between the buyers and the lock's servers is lost; those of the stock's database are
-    not. The work takes seven tenths of the time-out: little is left for a reply that comes late. Harm: oversold, or
+    not. The work takes 85 % of the time-out: little is left for a reply that comes late. Harm: oversold, or
     nobody sells."""
     with Round(bench, mechanism, 5, fence) as all_of:
         way = all_of.before_lock()
-        crowd = [all_of.buyer(lock_address=way.address, work_ms=mechanism.timeout_ms * 7 // 10) for _ in range(6)]
+        crowd = [all_of.buyer(lock_address=way.address, work_ms=mechanism.timeout_ms * 17 // 20) for _ in range(6)]
         lost = all_of.added(LostPackets([one.port for one in way.all], LOST_PERCENT))
         since_us = all_of.sale.database.now_us()
         settled = all_settle(crowd)

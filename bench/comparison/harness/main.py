@@ -15,6 +15,7 @@ from .bench import Bench, tables
 from .experiments import EXPERIMENTS
 from .mechanism import HARMFUL
 from .readings import DURABLE, HOT
+from .servers import CannotServe
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 # Of a cell that theory calls wrong, or that is ours; and of the others.
@@ -95,6 +96,10 @@ def run_slices(bench, asked, families, kept, part, until_s):
         print(f"bench/compare: {ON_DISK} is in memory: no work has its commits on a disk", flush=True)
         return True
     with benches(asked.build, ON_DISK, durable=True) as on_disk:
+        said = versions.settings(on_disk, mechanisms)
+        wrong = [name for name, of_it in said.items() if not of_it.get("waits_for", "disk").startswith("disk")]
+        if wrong:
+            raise CannotServe(f"commits are to wait for a disk, and those of {', '.join(wrong)} do not")
         return rounds.run_slices(on_disk, mechanisms, [DURABLE], slices, kept, say_slice, until_s)
 
 

@@ -12,6 +12,8 @@ BASE = "zklock"
 SLICE_S = 1
 # Before that: connections are made, caches are filled, and a virtual machine compiles what it runs often.
 WARM_UP_S, WARM_UP_OF_JAVA_S = 0.5, 6
+# In the mean, where a sale is tried again.
+RETRY_MS = 5
 # So many virtual machines of Java would be what is measured.
 MOST_OF_JAVA = 8
 STOCK = 1_000_000
@@ -32,7 +34,8 @@ def slice_of(bench, mechanism, work):
         if products > 1:
             rows = ", ".join(f"('{product}-{number}', {STOCK}, 0)" for number in range(products))
             database.run(f"INSERT INTO stock (product, units, fence) VALUES {rows}")
-        crowd = [all_of.buyer(orders=STOCK, products=products, timeout_ms=30000, wait_ms=20000) for _ in range(buyers)]
+        crowd = [all_of.buyer(orders=STOCK, products=products, timeout_ms=30000, wait_ms=20000,
+                              pause_ms=RETRY_MS, random_pauses=1) for _ in range(buyers)]
         for one in crowd:
             one.begin()
         time.sleep(WARM_UP_OF_JAVA_S if is_java else WARM_UP_S)

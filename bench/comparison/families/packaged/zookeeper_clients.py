@@ -12,6 +12,9 @@ CLASS_PATH = ":".join(f"/usr/share/java/{jar}.jar" for jar in JARS)
 # A delete: its number, and a path that is shorter than 256 bytes.
 DELETE = rb"\x00\x00\x00\x02\x00\x00\x00./"
 
+# A waiter of it does not always get over the loss of its connection.
+KAZOO = {name: harm for name, harm in SESSION_LOOKED_AT.items() if name != "leader-killed"}
+
 MECHANISMS = [
     Mechanism("curator", "Curator 5.4, InterProcessMutex", "other_process", "Curator, Getting Started", "zookeeper",
               gives_back=DELETE, asks=b"-lock-",
@@ -21,5 +24,5 @@ MECHANISMS = [
     Mechanism("kazoo", "kazoo 2.8, Lock", "other_process", "kazoo 2.8, kazoo.recipe.lock", "zookeeper", gives_back=DELETE,
               asks=b"__lock__",
               command=f"/usr/bin/python3 {HERE}/kazoo_lock.py", files=("kazoo_lock.py",),
-              token="the czxid of its node, asked for in a request more", theory=SESSION_LOOKED_AT, queues=LEASED),
+              token="the czxid of its node, asked for in a request more", theory=KAZOO, queues=LEASED),
 ]
