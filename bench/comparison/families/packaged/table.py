@@ -1,6 +1,6 @@
 import os
 
-from ...harness.mechanism import EXPIRES, HARMFUL, LEASED, SAFE, SESSION_LOOKED_AT, Mechanism
+from ...harness.mechanism import EXPIRES, HARMFUL, LEASED, SAFE, Mechanism
 from . import zookeeper_clients
 
 FAMILY = "what people really run"
@@ -25,9 +25,9 @@ ASKS |= dict.fromkeys(("holder-stopped", "work-too-long", "cut-off"), SAFE)
 WAITS_FOR_ALL = {name: harm for name, harm in EXPIRES.items() if not name.startswith("timeout")}
 WAITS_FOR_ALL |= {"two-servers-down": HARMFUL, **dict.fromkeys(("holder-stopped", "work-too-long", "cut-off"), SAFE)}
 del WAITS_FOR_ALL["majority-forgets"]  # it gets no lock with two servers down
-# A waiter whose lease has ended is granted the lock all the same, and looks at its session before it writes. Its key
-# is its session's: taken twice it is there already, and the first release ends it.
-ITS_KEY = {**SESSION_LOOKED_AT, "waiter-lease-ended": SAFE}
+# A waiter whose lease has ended is granted the lock all the same; it looks at its session before it writes, which may
+# know it by then. Its key is its session's: taken twice it is there already, and the first release ends it.
+ITS_KEY = dict(zookeeper_clients.TOLD)
 
 MECHANISMS = [
     *zookeeper_clients.MECHANISMS,
