@@ -6,7 +6,7 @@ import os
 import re
 import unittest
 
-from .harness import claims, page, plots, publish, readings, verdicts
+from .harness import claims, page, plots, publish, readings, speed, verdicts
 from .harness.mechanism import HARMFUL, SAFE, Mechanism
 from .harness.readings import Count, Readings
 
@@ -106,6 +106,31 @@ class Figures(unittest.TestCase):
         self.assertIsNone(readings.quotient(None, [2, 1, 4]))
 
 
+class Slices(unittest.TestCase):
+    def buyer(self, *steps):
+        return type("Buyer", (), {"steps": [(at_us, word, 0) for at_us, word in steps]})()
+
+    def test_only_what_is_between_the_two_moments_counts(self):
+        crowd = [self.buyer((10, "asks"), (50, "granted"), (60, "sold"),           # all before
+                            (90, "asks"), (120, "granted"), (130, "sold"),         # waited when it began
+                            (140, "asks"), (250, "granted"), (260, "sold")),       # still waits when it ends
+                 self.buyer((150, "asks"), (160, "granted"), (170, "sold"), (210, "asks"), (220, "granted"))]
+        found = speed.measured(crowd, 100, 200, {"wakeups": 8, "lock_requests": None})
+        self.assertEqual(found["sales_per_s"], 2 / 100 * 1e6)
+        self.assertEqual((found["wakeups"], found["lock_requests"]), (4, None))
+        self.assertEqual(found["longest_wait_ms"], 0.06)
+        self.assertEqual(found["overtaking"], 0.5)  # 160 passed the one who asked at 140
+
+    def test_ratios_are_of_the_same_turn(self):
+        figures = dict.fromkeys(speed.FIGURES, 1)
+        def one(name, turn, sales):
+            return {"mechanism": name, "speed": "8x1", "slice": 0, "turn": turn, "figures": {**figures, "sales_per_s": sales}}
+        said = speed.summary([one("zklock", "1", 100), one("curator", "1", 50), one("zklock", "2", 10),
+                              one("curator", "2", 5), one("curator", "3", 500)], ["zklock", "curator"])["8x1"]
+        self.assertEqual(said["curator"]["ratio"][0], 0.5)
+        self.assertEqual(said["curator"]["slices"], 2)
+
+
 class Claims(unittest.TestCase):
     def test_nothing_measured_says_so_everywhere(self):
         for made in (results(), results(*map(mechanism, NAMES))):
@@ -165,6 +190,24 @@ class Claims(unittest.TestCase):
                 work: {"zookeeper-herd": slices([1, 1, 1], wakeups=theirs), "zklock": slices([1, 1, 1], wakeups=own)}
                 for work, theirs, own in (("8x1", 50, 10), ("64x1", herd, ours))})
             self.assertEqual(verdict_of("wakes everybody", made), verdict)
+
+    def test_what_is_no_lock_or_sold_twice_anywhere_is_not_the_simplest(self):
+        fine = [cell(name, 0, 20) for name in readings.COMPLETE]
+        for other in (mechanism("conditional-update", fine, lines=5),
+                      mechanism("row-for-update", [*fine, cell("server-restarted", 1, 20)], lines=5)):
+            self.assertEqual(verdict_of("simplest", results(mechanism("curator", fine, lines=50), other)), "true")
+
+    def test_a_machine_that_cannot_be_five_times_as_fast_judges_no_segments(self):
+        names = ("redis-five-segments", "redis-random-value")
+        made = results(*map(mechanism, names), speed={
+            work: {name: slices([1, 0.9, 1.1], sales_per_s=sales) for name in names}
+            for work, sales in (("64x1", 100), ("64x100", 300))})
+        self.assertEqual(verdict_of("Five segments", made), "not told apart")
+
+    def test_a_client_that_waits_for_all_servers_does_not_judge_redlock(self):
+        made = results(mechanism("redlock-parallel", [cell("two-servers-down", 0, 20)]),
+                       mechanism("node-redlock", [cell("two-servers-down", 20, 20)], servers="redis-5"))
+        self.assertEqual(verdict_of("Redlock goes on", made), "true")
 
     def test_two_to_three_p99(self):
         for harmed, verdict in ((0, "true"), (1, "false")):

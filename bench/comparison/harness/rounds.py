@@ -20,7 +20,7 @@ from .servers import CannotServe
 
 # Most of a round is waiting, so some run side by side; more, and the two cores of a small machine would be what is
 # measured.
-SIDE_BY_SIDE = 12
+SIDE_BY_SIDE = 16
 # What rounds are made by, whatever the mechanism and the experiment.
 BASE = re.compile(r"bench/comparison/([^/]+\.[ch]|harness/(bench|packets|proxy|round|sale|servers)\.py)$")
 # What a table says of a mechanism that makes a difference to its rounds.
