@@ -19,7 +19,7 @@ NAMES = {"zklock": "zookeeper", "curator": "zookeeper", "etcd-lock-service": "et
 def cell(experiment, harmed, rounds, fence=False, **more):
     return {"experiment": experiment, "fence": fence, "rounds": rounds, "harmed": harmed, "oversold": harmed,
             "overselling": harmed, "sold": 6 * rounds, "bound": None, "stuck_median_s": None, "never": 0,
-            "measures": {}, "theory": None, "not_seen": "", "failed": "", **more}
+            "measures": {}, "theory": None, "unseen": 0, "not_seen": "", "failed": "", **more}
 
 
 def mechanism(name, cells=(), **more):
@@ -58,6 +58,8 @@ class Verdicts(unittest.TestCase):
         one = found["a", "rush", False]
         self.assertEqual((one.rounds, one.harmed, one.oversold, one.overselling, one.sold), (2, 1, 2, 1, 18))
         self.assertEqual((one.never, one.stuck_median(), one.failed, one.medians()), (1, 2.0, "died", {"votes": 3}))
+        self.assertEqual((one.unseen, one.not_seen), (1, "why"))
+        self.assertEqual(page.cell_text(cell("rush", 1, 3, unseen=2)), "1 of 3, 2 not seen")
 
     def test_contradictions_are_told_both_ways_and_a_fence_turns_theory(self):
         one = Mechanism("a", "a", "a", "-", theory={"rush": SAFE, "late-write": HARMFUL})

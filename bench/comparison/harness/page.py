@@ -60,7 +60,7 @@ def one_of(mechanism, folder, found):
                     "oversold": cell.oversold, "overselling": cell.overselling, "sold": cell.sold,
                     "bound": cell.bound(), "stuck_median_s": cell.stuck_median(), "never": cell.never,
                     "measures": cell.medians(), "theory": mechanism.expects(experiment, fence),
-                    "not_seen": cell.not_seen, "failed": cell.failed})
+                    "unseen": cell.unseen, "not_seen": cell.not_seen, "failed": cell.failed})
     return said
 
 
@@ -134,6 +134,8 @@ def cell_text(cell):
     said = f"{cell['harmed']} of {cell['rounds']}"
     if not cell["harmed"]:
         said += f" (≤ {percent(upper_bound(cell['rounds']))})"
+    if cell["unseen"]:
+        said += f", {cell['unseen']} not seen"
     if cell["failed"]:
         said += ", some failed"
     return f"{said} **theory: {cell['theory']}**" if against_theory(cell) else said

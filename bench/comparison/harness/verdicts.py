@@ -16,7 +16,8 @@ class Cell:
     stuck: list = None   # seconds, of those that went on
     never: int = 0       # of those in which nobody sold any more
     measures: dict = None  # what else an experiment has measured: by name, the numbers of its rounds
-    not_seen: str = ""   # why the others say nothing
+    unseen: int = 0      # the others
+    not_seen: str = ""   # why they say nothing
     failed: str = ""     # why a round could not be run
 
     def bound(self):
@@ -39,6 +40,7 @@ def gather(rounds):
         if "failed" in one:
             cell.failed = one["failed"]
         elif "not_seen" in one:
+            cell.unseen += 1
             cell.not_seen = one["not_seen"]
         else:
             add(cell, one["outcome"])
