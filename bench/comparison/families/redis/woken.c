@@ -9,7 +9,10 @@
 #include "../../mechanism.h"
 #include "redis.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { PATIENCE_MS = 2000 };
 
 static const char delete_and_publish[] =
     "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end "
@@ -19,6 +22,7 @@ static redis *server;
 static redis *listener; /* a subscriber may send no other commands */
 static int64_t timeout_ms;
 static char value[REDIS_RANDOM_SIZE];
+static char subscribed[128]; /* to the messages of this product; "": of none */
 
 static void open_lock(const lock_settings *settings) {
     server = redis_open(settings->servers, 2000);
@@ -35,40 +39,47 @@ static lock_answer try_lock(const char *product) {
     return answered ? LOCK_BUSY : LOCK_UNKNOWN;
 }
 
-static bool subscribe(const char *product) {
-    redisReply *reply = redis_command(listener, "SUBSCRIBE free:%s", product);
-    bool subscribed = reply != NULL && reply->type == REDIS_REPLY_ARRAY;
-    freeReplyObject(reply);
-    return subscribed;
-}
-
-/* Leaves nothing unread: messages may come before the reply. */
-static void unsubscribe(void) {
-    redisReply *reply = redis_command(listener, "UNSUBSCRIBE");
-    while (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
-           strcmp(reply->element[0]->str, "unsubscribe") != 0) {
+/* Messages may come before the confirmation. Frees `reply`. */
+static bool await_confirmation(redisReply *reply, const char *word) {
+    int64_t until_ms = clock_ms() + PATIENCE_MS;
+    for (;;) {
+        bool found = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
+                     strcmp(reply->element[0]->str, word) == 0;
         freeReplyObject(reply);
-        reply = redis_next(listener, 2000);
+        if (found || clock_is_over() || clock_ms() >= until_ms) {
+            return found;
+        }
+        reply = redis_next(listener, until_ms - clock_ms());
+        clock_pause_ms(reply == NULL ? 1 : 0);
     }
-    freeReplyObject(reply);
 }
 
-/* Until a message, or the end of the lock or of `left_ms`. A signal ends it too. */
+/* Stays subscribed: whoever waited once mostly waits again. */
+static bool subscribe(const char *product) {
+    if (strcmp(subscribed, product) == 0) {
+        return true;
+    }
+    if (*subscribed != '\0') {
+        (void)await_confirmation(redis_command(listener, "UNSUBSCRIBE"), "unsubscribe");
+    }
+    bool is_confirmed =
+        await_confirmation(redis_command(listener, "SUBSCRIBE free:%s", product), "subscribe");
+    (void)snprintf(subscribed, sizeof subscribed, "%s", is_confirmed ? product : "");
+    return is_confirmed;
+}
+
+/* Until a message, or the end of the lock or of `left_ms`. A signal ends it too. Where the
+ * connection has ended meanwhile the next wait subscribes again. */
 static void wait_for_message(const char *product, int64_t left_ms) {
     int64_t lasts_ms = redis_number(server, "PTTL lock:%s", product);
     if (lasts_ms < 0) { /* it is gone already */
         return;
     }
-    freeReplyObject(redis_next(listener, lasts_ms < left_ms ? lasts_ms + 1 : left_ms));
-}
-
-static lock_answer wait_subscribed(const char *product, int64_t until_ms) {
-    lock_answer answer = try_lock(product);
-    while (answer == LOCK_BUSY && !clock_is_over() && clock_ms() < until_ms) {
-        wait_for_message(product, until_ms - clock_ms());
-        answer = try_lock(product);
+    redisReply *reply = redis_next(listener, lasts_ms < left_ms ? lasts_ms + 1 : left_ms);
+    if (reply == NULL) {
+        *subscribed = '\0';
     }
-    return answer;
+    freeReplyObject(reply);
 }
 
 static lock_answer acquire(const char *product, int64_t wait_ms, int64_t *token) {
@@ -76,14 +87,15 @@ static lock_answer acquire(const char *product, int64_t wait_ms, int64_t *token)
     int64_t until_ms = clock_ms() + wait_ms;
     redis_random(value);
     lock_answer answer = try_lock(product);
-    if (answer != LOCK_BUSY) {
-        return answer;
+    while (answer == LOCK_BUSY && !clock_is_over() && clock_ms() < until_ms) {
+        if (!subscribe(product)) {
+            return LOCK_UNKNOWN;
+        }
+        answer = try_lock(product);
+        if (answer == LOCK_BUSY) {
+            wait_for_message(product, until_ms - clock_ms());
+        }
     }
-    if (!subscribe(product)) {
-        return LOCK_UNKNOWN;
-    }
-    answer = wait_subscribed(product, until_ms);
-    unsubscribe();
     return answer;
 }
 
