@@ -6,7 +6,7 @@
  * which it was made.
  *
  * In 3.4 a waiter is not told that its lease has ended: it is granted the lock though its key is
- * gone (etcd issue 9921). Whoever needs no token does not notice. Two locks of the same lease are
+ * gone (etcd issue 9921). It finds that out when it looks. Two locks of the same lease are
  * one: who takes it twice gives it back with the first release.
  */
 #include "../../clock.h"
