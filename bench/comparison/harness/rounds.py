@@ -1,6 +1,7 @@
 """Which rounds there are, in which order they run, and what was found: kept line by line, so that a run goes on where
 an earlier one ended."""
 import concurrent.futures
+import functools
 import glob
 import hashlib
 import inspect
@@ -70,6 +71,7 @@ class Tree:
                 yield f"{path} {its_sum}\n"
 
 
+@functools.cache
 def code_of(experiment):
     """All of its module before the table but the other experiments."""
     function = EXPERIMENTS[experiment]
