@@ -231,6 +231,14 @@ class Claims(unittest.TestCase):
         self.assertIn("waiter-lease-ended 20 of 20 rounds): **not enough**",
                       claims.guide(Readings(results(mechanism("conditional-update", cells))))[0][2])
 
+    def test_a_lock_that_its_owner_opens_by_taking_it_twice_is_enough_for_others(self):
+        cells = [*(cell(name, 0, 20) for name in readings.OVERSELLING), cell("taken-twice", 20, 20)]
+        said = claims.guide(Readings(results(mechanism("row-for-update", cells))))[2][2]
+        self.assertIn("**enough**, if no owner takes it twice", said)
+        self.assertIn("(20 of 20 rounds)", said)
+        both = [*cells, cell("holder-stopped", 1, 20)]
+        self.assertIn("**not enough**", claims.guide(Readings(results(mechanism("row-for-update", both))))[2][2])
+
     def test_a_lock_is_enough_only_if_all_experiments_have_rounds_enough(self):
         for cells, words in (([cell(name, 0, 20) for name in readings.OVERSELLING], "**enough**"),
                              ([cell(name, 0, 19) for name in readings.OVERSELLING], "too few rounds to say more"),
