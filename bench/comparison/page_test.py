@@ -272,7 +272,7 @@ class Page(unittest.TestCase):
 
     def test_what_is_still_to_be_measured_is_said(self):
         said = page.run_text(self.made())
-        self.assertIn("In 2 of 8 cells there are fewer than 20 rounds yet", said)
+        self.assertIn("In 2 of 8 there are fewer than 20 yet", said)
         self.assertNotIn("jedis", said)
         self.assertIn("no rounds yet: `kazoo`.", page.run_text(results(mechanism("kazoo"), mechanism("jedis", cannot="x"))))
         self.assertNotIn("yet", page.run_text(results(mechanism("zklock", [cell("rush", 0, 20)]))))

@@ -219,8 +219,9 @@ def run_text(results):
     few = sum(cell["rounds"] < ROUNDS_TO_TELL for cell in cells)
     missing = [f"`{one['name']}`" for family in results["families"] for one in family["mechanisms"]
                if not one["cannot"] and not one["cells"]]
-    short = (f" In {few:,} of {len(cells):,} cells there are fewer than {ROUNDS_TO_TELL} rounds yet: they tell where harm"
-             " is, not where none is." if few else "")
+    short = (f" A cell is one lock in one experiment, and has 50 rounds where theory calls it wrong or the lock is"
+             f" zklock's, {ROUNDS_TO_TELL} elsewhere. In {few:,} of {len(cells):,} there are fewer than {ROUNDS_TO_TELL}"
+             " yet: they tell where harm is, not where none is." if few else "")
     short += f" Of these there are no rounds yet: {', '.join(missing)}." if missing else ""
     return (f"The run of {facts['date']}, at {facts['commit']}, on {facts['processors']} processors that all servers"
             f" and buyers share: {rounds:,} rounds. [All cells](comparison/results.md),"
