@@ -6,9 +6,11 @@ import os
 import re
 import unittest
 
-from .harness import claims, page, plots, publish, readings, speed, verdicts
+from .harness import claims, page, plots, publish, readings, rounds, speed, verdicts
+from .harness.bench import Bench
 from .harness.mechanism import HARMFUL, SAFE, Mechanism
 from .harness.readings import Count, Readings
+from .harness.servers import CannotServe
 
 NAMES = {"zklock": "zookeeper", "curator": "zookeeper", "etcd-lock-service": "etcd", "redis-random-value": "redis",
          "redis-counter": "redis", "redis-fair-list": "redis", "redis-five-segments": "redis",
@@ -131,6 +133,12 @@ class Slices(unittest.TestCase):
                               one("curator", "2", 5), one("curator", "3", 500)], ["zklock", "curator"])["8x1"]
         self.assertEqual(said["curator"]["ratio"][0], 0.5)
         self.assertEqual(said["curator"]["slices"], 2)
+
+    def test_servers_that_do_not_start_fail_their_slice_and_no_other(self):
+        bench = Bench("/nonexistent", "/nonexistent")
+        bench.failed["etcd"] = CannotServe("etcd: it does not start")
+        found = rounds.run_slice(bench, Mechanism("etcd-put", "-", "etcd_put", "-", "etcd"), "8x1")
+        self.assertEqual(found, {"failed": "CannotServe: etcd: it does not start"})
 
 
 class Claims(unittest.TestCase):

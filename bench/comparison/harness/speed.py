@@ -45,8 +45,7 @@ def slice_of(bench, mechanism, work):
                               pause_ms=RETRY_MS, random_pauses=1) for _ in range(buyers)]
         with unheard(crowd):
             for one in crowd:
-                one.process.stdin.write("\n")
-                one.process.stdin.flush()
+                one.begin()
             time.sleep(WARM_UP_OF_JAVA_S if is_java else WARM_UP_S)
             began_us, before = clock_us(), used_by(bench.database(mechanism), lock, crowd)
             time.sleep(SLICE_S)
@@ -63,10 +62,11 @@ def slice_of(bench, mechanism, work):
 
 @contextlib.contextmanager
 def servers_for(bench, mechanism):
-    """etcd has new ones for each slice: its lock service answers nobody who has to wait any more once a crowd of those who
-    waited has left (etcd issue 13336; seen with 63 of them, on the server that they had asked)."""
+    """etcd has new ones for each slice: its lock service answers nobody who has to wait any more once a crowd of those
+    who waited has left (etcd issue 13336; seen with 63 of them, on the server that they had asked)."""
+    servers = bench.servers(mechanism)
     try:
-        yield bench.servers(mechanism)
+        yield servers
     finally:
         if mechanism.servers == "etcd":
             bench.running.pop(mechanism.servers).end()
