@@ -24,6 +24,8 @@ DATABASE_LOCKS = ("row-for-update", "lock-row", "lease-row", "advisory-lock", "t
 # What is no lock, though it may be enough.
 NO_LOCKS = ("no-lock", "conditional-update", "optimistic-version", "optimistic-version-mariadb")
 BUYERS = "8 buyers on one hot product"
+# The one experiment in which a lock is opened by a mistake of who holds it.
+BY_ITS_OWNER = "taken-twice"
 
 
 def listed(figures):
@@ -64,10 +66,10 @@ def forgets(readings):
 
 
 def stands_still(readings):
-    said = ", ".join(f"`{name}` {rounds_text(readings.count(name, ('opposite-orders',)))}"
-                     for name in ("zklock", "zklock-set", "row-for-update", "redis-random-value"))
+    said = {name: rounds_text(readings.count(name, ("opposite-orders",)))
+            for name in ("zklock", "zklock-set", "row-for-update", "redis-random-value")}
     return ("**Two locks in opposite orders stand still.** Two buyers wait for each other, without a limit, and nobody"
-            f" sells: {said}. `zklock deadlocks` finds them, and ends none; a set (`zkl_lock_open_set`) takes both at"
+            f" sells: {listed(said)}. `zklock deadlocks` finds them, and ends none; a set (`zkl_lock_open_set`) takes both at"
             " once.")
 
 
@@ -144,9 +146,6 @@ def guide(readings):
          "ZooKeeper, and the token as fence in each store", zookeeper))]
 
 
-BY_ITS_OWNER = "taken-twice"
-
-
 def enough(readings, name, fence=None):
     """Whether it sold a unit twice, and what follows of that. `fence` None: it is not spoken of."""
     count = readings.oversold(name, bool(fence))
@@ -177,9 +176,9 @@ def pace(readings, name):
     ratio = readings.ratio(name)
     words = {"faster": "Faster than zklock", "slower": "Slower than zklock",
              "not told apart": "Its speed is not told apart from zklock's"}.get(against_one(ratio), "Its speed")
-    passed = readings.figure(name, "overtaking")
-    waits = passed is not None and name not in NO_LOCKS  # in those the wait is inside of the statement
-    order = f"; {percent(passed)} of its grants overtook somebody who waited" if waits else ""
+    # Where there is no lock the wait is inside of the statement.
+    passed = None if name in NO_LOCKS else readings.figure(name, "overtaking")
+    order = f"; {percent(passed)} of its grants overtook somebody who waited" if passed is not None else ""
     return f"{words}, {BUYERS}: {ratio_text(ratio)}{'' if ratio is None else ' times as many sales'}{order}."
 
 

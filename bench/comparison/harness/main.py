@@ -14,12 +14,10 @@ from . import page, rounds, speed, verdicts, versions
 from .bench import Bench, tables
 from .experiments import EXPERIMENTS
 from .mechanism import HARMFUL
-from .readings import DURABLE, HOT
+from .readings import DURABLE, HOT, ROUNDS_OF_WRONG, ROUNDS_TO_TELL
 from .servers import CannotServe
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-# Of a cell that theory calls wrong, or that is ours; and of the others.
-MANY, SOME = 50, 20
 # With --quick one of each of which theory says something; where it says that there is harm, so many more until it shows.
 QUICK, QUICK_MOST = 1, 10
 # A run goes through all cells so often, each time with as much of the rounds, so that every part of it says something
@@ -50,7 +48,8 @@ def wanted_by(asked):
             return asked.rounds
         if asked.quick:
             return QUICK
-        return MANY if mechanism.ours or mechanism.expects(experiment, fence) == HARMFUL else SOME
+        is_wrong = mechanism.ours or mechanism.expects(experiment, fence) == HARMFUL
+        return ROUNDS_OF_WRONG if is_wrong else ROUNDS_TO_TELL
     return wanted
 
 

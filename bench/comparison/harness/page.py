@@ -6,7 +6,8 @@ import re
 from . import claims
 from .experiments import EXPERIMENTS
 from .mechanism import HARMFUL, SAFE
-from .readings import DURABLE, HOT, ROUNDS_TO_TELL, Readings, number, percent, ranks, ratio_text, servers_of, upper_bound
+from .readings import (DURABLE, HOT, ROUNDS_OF_WRONG, ROUNDS_TO_TELL, Readings, number, percent, ranks, ratio_text,
+                       servers_of, upper_bound)
 
 BRANCH = re.compile(r"\b(?:if|for|while|case|except|elif|catch)\b|&&|\|\||\?")
 # One experiment looks at the number itself; if in another one a unit is sold twice in spite of a fence, it went back.
@@ -23,9 +24,9 @@ NOT_MEASURED = (
     "Disks of other kinds: what each server's commit waits for is in the table above, and only that was measured.",
     "Servers in several data centres, and clusters of Redis that share keys out.",
     "Clocks of servers in Go (etcd), which ask the kernel and not the C library, and of ZooKeeper's: none is stepped.",
-    "A crowd that leaves: once 63 who waited for etcd's own lock service had left at the same time, the server that they"
-    " had asked answered nobody any more who had to wait (etcd issue 13336; seen with 3.4.23, and counted by no experiment:"
-    " slices of speed have new servers of etcd for that reason).",
+    "A crowd that leaves: once 63 who waited for etcd's own lock service had left at the same time, the server that"
+    " they had asked answered nobody any more who had to wait (etcd issue 13336; seen with 3.4.23, and counted by no"
+    " experiment: slices of speed have new servers of etcd for that reason).",
     "More than 64 buyers, and sales that go on for hours.",
     "Locks of other languages' libraries than those in the tables, and other versions of these.",
 )
@@ -219,9 +220,9 @@ def run_text(results):
     few = sum(cell["rounds"] < ROUNDS_TO_TELL for cell in cells)
     missing = [f"`{one['name']}`" for family in results["families"] for one in family["mechanisms"]
                if not one["cannot"] and not one["cells"]]
-    short = (f" A cell is one lock in one experiment, and has 50 rounds where theory calls it wrong or the lock is"
-             f" zklock's, {ROUNDS_TO_TELL} elsewhere. In {few:,} of {len(cells):,} there are fewer than {ROUNDS_TO_TELL}"
-             " yet: they tell where harm is, not where none is." if few else "")
+    short = (f" A cell is one lock in one experiment, and has {ROUNDS_OF_WRONG} rounds where theory calls it wrong or the"
+             f" lock is zklock's, {ROUNDS_TO_TELL} elsewhere. In {few:,} of {len(cells):,} there are fewer than"
+             f" {ROUNDS_TO_TELL} yet: they tell where harm is, not where none is." if few else "")
     short += f" Of these there are no rounds yet: {', '.join(missing)}." if missing else ""
     return (f"The run of {facts['date']}, at {facts['commit']}, on {facts['processors']} processors that all servers"
             f" and buyers share: {rounds:,} rounds. [All cells](comparison/results.md),"

@@ -7,6 +7,8 @@ CONFIDENCE = 0.95
 SLICES_FOR_BOUNDS = 6
 # With fewer rounds of an experiment than a full run has, none that did harm say nothing.
 ROUNDS_TO_TELL = 20
+# Of a cell that theory calls wrong, or that is ours.
+ROUNDS_OF_WRONG = 50
 # The harness takes so long to look: what is sooner is not told apart from at once.
 AT_ONCE_S = 0.05
 # What harness/speed.py calls the work that the page's ratios are of: 8 buyers on one hot product; and the same with
