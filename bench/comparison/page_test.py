@@ -90,13 +90,9 @@ class Figures(unittest.TestCase):
         read = Readings(results(mechanism("zklock", [cell("rush", 0, 90), cell("late-write", 10, 10)])))
         self.assertEqual(read.oversold_share("zklock"), 0.5)
 
-    def test_ranks_are_told_apart_by_all_their_intervals(self):
-        ranks = dict((name, rank) for rank, name in readings.ranks(
-            {"a": [9, 8, 10], "b": [7, 5, 9], "c": [5.5, 5.2, 6], "d": [2, 1, 3]}))
-        self.assertEqual(ranks, {"a": 1, "b": 1, "c": 1, "d": 2})
-        ranks = dict((name, rank) for rank, name in readings.ranks(
-            {"a": [10, 9, 11], "b": [5, 4, 6], "c": [4.5, 1, 12], "d": [0.5, 0.4, 0.6]}))
-        self.assertEqual(ranks, {"a": 1, "b": 1, "c": 1, "d": 2})
+    def test_a_mean_is_of_the_experiments_that_every_lock_has(self):
+        cells = [*(cell(name, 10, 10) for name in readings.SHARED), cell("cut-off", 0, 10)]
+        self.assertEqual(Readings(results(mechanism("zklock", cells))).oversold_share("zklock"), 1)
 
     def test_too_few_slices_have_no_bounds_and_claim_no_order(self):
         read = Readings(results(mechanism("zklock"), speed={"8x1": {"zklock": slices([3, 2.9, 3.1], slices=5)}}))
@@ -206,6 +202,8 @@ class Claims(unittest.TestCase):
         for other in (mechanism("conditional-update", fine, lines=5),
                       mechanism("row-for-update", [*fine, cell("server-restarted", 1, 20)], lines=5)):
             self.assertEqual(verdict_of("simplest", results(mechanism("curator", fine, lines=50), other)), "true")
+        by_its_owner = mechanism("row-for-update", [*fine, cell("taken-twice", 20, 20)], lines=5)
+        self.assertEqual(verdict_of("simplest", results(mechanism("curator", fine, lines=50), by_its_owner)), "false")
 
     def test_a_machine_that_cannot_be_five_times_as_fast_judges_no_segments(self):
         names = ("redis-five-segments", "redis-random-value")
@@ -277,6 +275,14 @@ class Page(unittest.TestCase):
                        "not measured: no package", "1 of 20 **theory: safe**", "0 of 20 (≤ 14 %) **theory: harmful**",
                        "| `unheard-of` | not measured", "rush 1 of 20 (theory: none)"):
             self.assertIn(wanted, text)
+
+    def test_a_unit_sold_twice_is_told_apart_from_other_harm(self):
+        cells = [cell("late-write", 20, 20), cell("forgotten", 20, 20, overselling=0), cell("rush", 5, 20, overselling=2),
+                 cell("cut-off", 0, 20), cell("one-ticket", 0, 20), cell("orders-of-two", 0, 50, theory=HARMFUL)]
+        self.assertEqual(page.sold_twice(cells), "late-write 20 of 20, rush 2 of 20")
+        self.assertEqual(page.other_harm(cells), "forgotten 20 of 20, rush 3 of 20")
+        self.assertEqual(page.no_harm_text(cells), "1 experiment: 0 of 50 (≤ 5.8 %); 2 experiments: 0 of 20 (≤ 14 %);"
+                                                   " orders-of-two (theory: harm)")
 
     def test_what_is_still_to_be_measured_is_said(self):
         said = page.run_text(self.made())

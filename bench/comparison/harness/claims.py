@@ -3,7 +3,7 @@
 No verdict is written by hand: a sentence takes its figures from results.json, and which of its endings it has depends
 on them. Where a figure is missing, it says so.
 """
-from .readings import (COMPLETE, DURABLE, HOT, Count, against_one, kind_of, number, percent, quotient, ratio_text,
+from .readings import (BY_ITS_OWNER, COMPLETE, DURABLE, HOT, Count, against_one, kind_of, number, percent, quotient, ratio_text,
                        rounds_text, seconds_text, servers_of, share_text)
 
 TRUE, FALSE, AT_THIS_DURABILITY = "true", "false", "at this durability only"
@@ -24,8 +24,6 @@ DATABASE_LOCKS = ("row-for-update", "lock-row", "lease-row", "advisory-lock", "t
 # What is no lock, though it may be enough.
 NO_LOCKS = ("no-lock", "conditional-update", "optimistic-version", "optimistic-version-mariadb")
 BUYERS = "8 buyers on one hot product"
-# The one experiment in which a lock is opened by a mistake of who holds it.
-BY_ITS_OWNER = "taken-twice"
 
 
 def listed(figures):
@@ -204,7 +202,11 @@ def row_lock(readings):
 
 
 def redis_without(readings):
-    return f"{enough(readings, 'redis-random-value')} {pace(readings, 'redis-random-value')}"
+    looked_at = share_text(readings, "redis-looked-at")
+    return (f"{enough(readings, 'redis-random-value')} {pace(readings, 'redis-random-value')} Its share of a sale without"
+            f" a fault, of a stopped holder, a late write and work that takes too long:"
+            f" {share_text(readings, 'redis-random-value')}; if the holder looks at its key before it writes"
+            f" (`redis-looked-at`): {looked_at}.")
 
 
 def redis_with(readings):
@@ -238,9 +240,13 @@ def redlock(readings):
 
 def etcd(readings):
     return " ".join((enough(readings, "etcd-lock-service", False), enough(readings, "etcd-lock-service", True),
-                     pace(readings, "etcd-lock-service"), durability(readings),
-                     "A crowd that stops waiting at once may stop it: see [what was not"
-                     " measured](#what-was-not-measured).")).strip()
+                     pace(readings, "etcd-lock-service"), stops_after_a_crowd(readings), durability(readings))).strip()
+
+
+def stops_after_a_crowd(readings):
+    said = {name: rounds_text(readings.count(name, ("crowd-leaves",)))
+            for name in ("etcd-lock-service", "go-etcd-concurrency", "zklock")}
+    return f"A crowd was told to end at once, and of the two who came then one never got in: {listed(said)}."
 
 
 def zookeeper(readings):
@@ -427,7 +433,7 @@ def two_to_three_p99(readings):
 def stars(readings):
     """(kind, what articles give, the lock measured, its ratio, units sold twice without a fence, and with, what it is
     made of)."""
-    for kind, name in (*TO_TAKE.items(), ("Redis", "redis-counter-durable")):
+    for kind, name in (*TO_TAKE.items(), ("Redis", "redis-looked-at"), ("Redis", "redis-counter-durable")):
         if name not in readings.mechanisms:
             continue
         one = readings.mechanisms[name]

@@ -232,9 +232,9 @@ EXPERIMENTS = {
 }
 
 # A fence refuses writes; it lets nobody in sooner, so it has no part in these, whose harm is that nobody sells.
-UNFENCED = frozenset(("holder-killed", "lost-with-its-machine", "waiter-killed", "waiter-gives-up", "forgotten", "taken-twice",
-                      "strangers-unlock", "dies-between", "killed-at-random", "two-servers-down",
-                      "redlock-server-slow", "split-votes",
+UNFENCED = frozenset(("holder-killed", "lost-with-its-machine", "waiter-killed", "waiter-gives-up", "crowd-leaves",
+                      "forgotten", "taken-twice", "strangers-unlock", "dies-between", "killed-at-random",
+                      "two-servers-down", "redlock-server-slow", "split-votes",
                       *(name for name in EXPERIMENTS if "opposite" in name or "reply-lost" in name)))
 # Of the number itself: nothing else in it has to do with whether it is used as a fence.
 FENCED_ONLY = frozenset(("counter-goes-back",))

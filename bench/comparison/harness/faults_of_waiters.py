@@ -1,7 +1,14 @@
 """What happens to a waiter that has a place in a queue: its session's, or for some time."""
+import signal
+import time
+
 from .mechanism import LEASED
-from .round import LONG_MS, Round, begins_inside, enters_queue, queueing_ms, seconds_until_sale, settles
+from .orders import one_crowd
+from .round import (LONG_MS, WORK_MS, Round, all_settle, begins_inside, enters_queue, first_sale_s, queueing_ms,
+                    seconds_until_sale, settles)
 from .sale import NotSeen
+
+CROWDED_S = 1.5  # in which it sells
 
 
 def lease_ended(bench, mechanism, fence=False):
@@ -43,9 +50,37 @@ def gives_up(bench, mechanism, fence=False):
         return all_of.outcome(stuck_s=stuck_s, harm=stuck_s is None)
 
 
-EXPERIMENTS = {"waiter-lease-ended": lease_ended, "waiter-gives-up": gives_up}
+def crowd_leaves(bench, mechanism, fence=False):
+    """(i) A crowd is told to end at once (SIGTERM), as when a service is restarted: 64 buyers that place order after
+    order, or 8 of a lock in another language. Then two more buyers come. Harm: one of the two never sells."""
+    # What a crowd leaves behind in etcd's servers stays for as long as they run: nobody else may meet it.
+    own = bench.new_servers(mechanism) if mechanism.servers == "etcd" else None
+    try:
+        with one_crowd, Round(bench, mechanism, 1000000, fence) as all_of:
+            all_of.lock_address = own.address if own else all_of.lock_address
+            crowd = [all_of.buyer(orders=1000000, wait_ms=10 * LONG_MS) for _ in range(8 if mechanism.command else 64)]
+            pair = [all_of.buyer(work_ms=WORK_MS, wait_ms=10 * LONG_MS) for _ in range(2)]
+            for one in crowd:
+                one.begin()
+            for one in crowd:
+                one.await_step("asks")
+            time.sleep(CROWDED_S)
+            for one in crowd:
+                one.signal(signal.SIGTERM)
+            for one in crowd:
+                one.process.wait()
+            since_us = all_of.sale.database.now_us()
+            harm = not all(all_settle(pair))
+            return all_of.outcome(harm=harm, stuck_s=None if harm else first_sale_s(all_of, since_us))
+    finally:
+        if own:
+            own.end()
+
+
+EXPERIMENTS = {"waiter-lease-ended": lease_ended, "waiter-gives-up": gives_up, "crowd-leaves": crowd_leaves}
 
 
 def wants(mechanism):
     """By experiment, whether the lock has what the fault meets."""
-    return {"waiter-lease-ended": mechanism.queues == LEASED, "waiter-gives-up": mechanism.queues}
+    return {"waiter-lease-ended": mechanism.queues == LEASED, "waiter-gives-up": mechanism.queues,
+            "crowd-leaves": mechanism.queues}

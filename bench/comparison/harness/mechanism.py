@@ -37,8 +37,8 @@ EXPIRES = {**PASSES_ON, **profile("timeout-100-p99", "timeout-half-p99")}
 RENEWED = {**PASSES_ON, **profile("work-too-long", "forgotten opposite-orders")}
 # A lock that its servers keep for as long as they hear of its holder's session; a quorum does not forget it, nor what
 # it has counted: it answers when its log is on the disk.
-SESSION = {**ANY, **profile("rush holder-killed work-too-long waiter-killed waiter-gives-up strangers-unlock leader-killed"
-                            " counter-goes-back buyers-clock orders-of-two one-ticket",
+SESSION = {**ANY, **profile("rush holder-killed work-too-long waiter-killed waiter-gives-up crowd-leaves strangers-unlock"
+                            " leader-killed counter-goes-back buyers-clock orders-of-two one-ticket",
                             "holder-stopped late-write cut-off forgotten taken-twice opposite-orders")}
 # The same, and the holder asks its own client before it writes.
 SESSION_LOOKED_AT = {**SESSION, **profile("holder-stopped cut-off", "")}

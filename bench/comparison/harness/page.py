@@ -1,4 +1,5 @@
 """What is written: the results as JSON, all cells as tables, and the parts of docs/comparison.md."""
+import collections
 import functools
 import os
 import re
@@ -6,7 +7,7 @@ import re
 from . import claims
 from .experiments import EXPERIMENTS
 from .mechanism import HARMFUL, SAFE
-from .readings import (DURABLE, HOT, ROUNDS_OF_WRONG, ROUNDS_TO_TELL, Readings, number, percent, ranks, ratio_text,
+from .readings import (DURABLE, HOT, ROUNDS_OF_WRONG, ROUNDS_TO_TELL, Readings, against_one, number, percent, ratio_text,
                        servers_of, upper_bound)
 
 BRANCH = re.compile(r"\b(?:if|for|while|case|except|elif|catch)\b|&&|\|\||\?")
@@ -24,9 +25,6 @@ NOT_MEASURED = (
     "Disks of other kinds: what each server's commit waits for is in the table above, and only that was measured.",
     "Servers in several data centres, and clusters of Redis that share keys out.",
     "Clocks of servers in Go (etcd), which ask the kernel and not the C library, and of ZooKeeper's: none is stepped.",
-    "A crowd that leaves: once 63 who waited for etcd's own lock service had left at the same time, the server that"
-    " they had asked answered nobody any more who had to wait (etcd issue 13336; seen with 3.4.23, and counted by no"
-    " experiment: slices of speed have new servers of etcd for that reason).",
     "More than 64 buyers, and sales that go on for hours.",
     "Locks of other languages' libraries than those in the tables, and other versions of these.",
 )
@@ -173,20 +171,20 @@ def work_title(work):
 
 
 def speeds_of(readings, work):
-    """Fastest first. What two ranks have is told apart by its bounds."""
+    """By the median, which is no order where intervals overlap."""
     rows, by_name = [], readings.speeds[work]
     known = {name: readings.ratio(name, work) for name in by_name if readings.ratio(name, work)}
-    for rank, name in ranks(known):
+    for name in sorted(known, key=lambda name: -known[name][0]):
         said = by_name[name]
         longest, middle = said["longest_wait_ms"], said["wait_p50_ms"]
-        rows.append([str(rank), f"`{name}`", ratio_text(known[name]),
+        rows.append([f"`{name}`", ratio_text(known[name]), against_one(known[name]),
                      f"{number(middle)}, {number(said['wait_p99_ms'])}",
                      number(longest / middle if longest and middle else None),
                      "-" if said["overtaking"] is None else percent(said["overtaking"]),
                      f"{number(said['lock_cpu_ms'])} + {number(said['database_cpu_ms'])}",
                      number(said["lock_requests"]), number(said["wakeups"])])
-    rows += [["-", f"`{name}`", "not measured"] + ["-"] * 6 for name in by_name if name not in known]
-    return table(["rank", "mechanism", "sales ÷ zklock's", "wait p50, p99, ms", "longest ÷ p50", "overtaking",
+    rows += [[f"`{name}`", "not measured"] + ["-"] * 7 for name in by_name if name not in known]
+    return table(["mechanism", "sales ÷ zklock's", "than zklock", "wait p50, p99, ms", "longest ÷ p50", "overtaking",
                   "CPU per sale: lock + stock, ms", "requests", "wake-ups"], rows)
 
 
@@ -234,14 +232,14 @@ def summary_of(mechanisms):
     for one in mechanisms:
         name = f"`{one['name']}`: {plain(one['title'])}"
         if one["cannot"]:
-            rows.append([name, f"not measured: {plain(one['cannot'])}", "", "", "", ""])
+            rows.append([name, f"not measured: {plain(one['cannot'])}", "", "", "", "", ""])
             continue
         for fence in fences(one):
             cells = [cell for cell in one["cells"] if cell["fence"] == fence]
-            rows.append([f"`{one['name']}` **with a fence**" if fence else name, harm_text(cells), no_harm_text(cells),
-                         says_nothing(cells), plain(one["token"]) + goes_back(cells) if fence else "",
+            rows.append([f"`{one['name']}` **with a fence**" if fence else name, sold_twice(cells), other_harm(cells),
+                         no_harm_text(cells), says_nothing(cells), plain(one["token"]) + goes_back(cells) if fence else "",
                          f"{one['lines']}, {one['branches']}, {servers_of(one)}"])
-    return table(["lock", "harm", "no harm", "says nothing", "where the number of its fence comes from",
+    return table(["lock", "a unit was sold twice", "other harm", "no harm", "says nothing", "where the number of its fence comes from",
                   "lines, branches, servers"], rows)
 
 
@@ -260,23 +258,29 @@ def went_back(cell):
     return cell["harmed"] - cell["never"] if cell["experiment"] == COUNTER else cell["overselling"]
 
 
-def harm_text(cells):
+def sold_twice(cells):
+    return harm_text(cells, lambda cell: cell["overselling"])
+
+
+def other_harm(cells):
+    """Nobody sold any more, or two were inside and both found a unit."""
+    return harm_text(cells, lambda cell: cell["harmed"] - cell["overselling"])
+
+
+def harm_text(cells, count):
     if not any(cell["rounds"] for cell in cells):
         return "not measured"
-    said = (f"{cell['experiment']} {cell['harmed']} of {cell['rounds']}"
-            f"{' (theory: none)' if against_theory(cell) else ''}" for cell in cells if cell["harmed"])
+    said = (f"{cell['experiment']} {count(cell)} of {cell['rounds']}"
+            f"{' (theory: none)' if against_theory(cell) else ''}" for cell in cells if count(cell) > 0)
     return ", ".join(said) or "none seen"
 
 
 def no_harm_text(cells):
-    """Experiments with as many rounds have the same bound."""
-    by_rounds = {}
-    for cell in cells:
-        if cell["rounds"] and not cell["harmed"]:
-            name = f"{cell['experiment']} (theory: harm)" if against_theory(cell) else cell["experiment"]
-            by_rounds.setdefault(cell["rounds"], []).append(name)
-    return "; ".join(f"0 of {rounds} each (≤ {percent(upper_bound(rounds))}): {', '.join(names)}"
-                     for rounds, names in sorted(by_rounds.items(), reverse=True))
+    """Of how many experiments; experiments with as many rounds have the same bound."""
+    harmless = [cell for cell in cells if cell["rounds"] and not cell["harmed"]]
+    said = [f"{many} {'experiment' if many == 1 else 'experiments'}: 0 of {rounds} (≤ {percent(upper_bound(rounds))})"
+            for rounds, many in sorted(collections.Counter(cell["rounds"] for cell in harmless).items(), reverse=True)]
+    return "; ".join(said + [f"{cell['experiment']} (theory: harm)" for cell in harmless if against_theory(cell)])
 
 
 def speed_parts(readings):

@@ -16,8 +16,13 @@ AT_ONCE_S = 0.05
 HOT, DURABLE = "8x1", "8x1-disk"
 # Where a lock that does not hold sells a unit twice. (Where a holder is killed there are units for all who ask.)
 OVERSELLING = ("rush", "holder-stopped", "late-write", "work-too-long", "cut-off")
-# The same, and whether the sale goes on without the holder.
+# Of these every lock has all: a holder cannot be cut off from a lock that is in the stock's database, and is not cut
+# off where longer work sells twice already.
+SHARED = OVERSELLING[:-1]
+# The five, and whether the sale goes on without the holder.
 COMPLETE = (*OVERSELLING, "holder-killed")
+# The one experiment in which a lock is opened by a mistake of who holds it.
+BY_ITS_OWNER = "taken-twice"
 # The kinds of lock, as the plots and the stars know them, by the servers that they need.
 KINDS = {"none": "database", "redis": "Redis", "redis-durable": "Redis", "redis-promoted": "Redis", "redis-5": "Redlock", "redis-6": "Redlock",
          "etcd": "etcd", "zookeeper": "ZooKeeper"}
@@ -98,15 +103,15 @@ class Readings:
 
     def oversold_share(self, name, fence=False):
         """The mean of the shares of the experiments, as they have different numbers of rounds; None: no rounds."""
-        cells = [self.cell(name, experiment, fence) for experiment in OVERSELLING]
+        cells = [self.cell(name, experiment, fence) for experiment in SHARED]
         shares = [cell["overselling"] / cell["rounds"] for cell in cells if cell is not None]
         return sum(shares) / len(shares) if shares else None
 
     def is_complete(self, name):
-        """Whether it sold nothing twice, and nobody was stuck behind the dead: with a fence, if it has one. False also
-        where an experiment has no rounds that would tell."""
+        """Whether it sold nothing twice but by its owner's mistake, and nobody was stuck behind the dead: with a fence,
+        if it has one. False also where an experiment has no rounds that would tell."""
         fence = bool(self.mechanisms[name]["token"])
-        if self.missing(name, fence) or self.overselling(name, fence):
+        if self.missing(name, fence) or set(self.overselling(name, fence)) - {BY_ITS_OWNER}:
             return False
         killed, sold = self.count(name, ("holder-killed",)), self.count(name, OVERSELLING, fence)
         return bool(killed and sold and killed.harmless() and sold.harmless())
@@ -153,7 +158,7 @@ def share_text(readings, name, fence=False):
     share = readings.oversold_share(name, fence)
     if not share:
         return rounds_text(readings.oversold(name, fence))
-    count = sum(readings.cell(name, one, fence) is not None for one in OVERSELLING)
+    count = sum(readings.cell(name, one, fence) is not None for one in SHARED)
     return f"{percent(share)} of rounds, in the mean of {count} experiments"
 
 
@@ -188,15 +193,3 @@ def against_one(ratio):
     if ratio is None:
         return "not measured"
     return "faster" if ratio[1] > 1 else "slower" if ratio[2] < 1 else "not told apart"
-
-
-def ranks(ratios):
-    """(rank, name) of {name: [median, low, high]}, fastest first. A rank begins where all intervals from there on are
-    below all those before: whatever two ranks have are told apart."""
-    in_order = sorted(ratios.items(), key=lambda item: -item[1][0])
-    rank, lowest = 0, math.inf
-    for number, (name, (_, low, _)) in enumerate(in_order):
-        if rank == 0 or max(high for _, (_, _, high) in in_order[number:]) < lowest:
-            rank += 1
-        lowest = min(lowest, low)
-        yield rank, name

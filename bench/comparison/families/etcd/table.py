@@ -1,4 +1,4 @@
-from ...harness.mechanism import LEASED, NOBODY, SAFE, SESSION, SESSION_LOOKED_AT, Mechanism
+from ...harness.mechanism import HARMFUL, LEASED, NOBODY, SAFE, SESSION, SESSION_LOOKED_AT, Mechanism
 
 FAMILY = "etcd"
 # Its shortest lease: one and a half of its election's time-outs, in whole seconds.
@@ -6,6 +6,8 @@ LEASE_MS = 2000
 # The holder looks at its key before it writes. So does a waiter whose lease has ended, which is granted the lock all
 # the same; and who took it twice, as two locks of a lease are one, and the first release ends it.
 LOOKS = {**SESSION_LOOKED_AT, "waiter-lease-ended": SAFE, "taken-twice": SAFE}
+# Its server grants nobody who waits any more, once a crowd of waiters has left it (etcd issue 13336).
+SERVED = {**LOOKS, "crowd-leaves": HARMFUL}
 MECHANISMS = [
     Mechanism("etcd-put", "a put with a lease, without a condition", "etcd_put", "e-com-net.com, article 1223716369237905408",
               "etcd", files=("put.c", "lease.c"), gives_back=b"lease/revoke", asks=b"kv/put", token="the revision of the put",
@@ -17,5 +19,5 @@ MECHANISMS = [
     Mechanism("etcd-lock-service", "etcd's own lock service", "etcd_lock_service", "etcd 3.4, API reference: concurrency",
               "etcd", files=("lock_service.c", "lease.c"), gives_back=b"lock/unlock", asks=b"lock/lock",
               token="the create revision of its key, asked for in a request more",
-              theory=LOOKS, timeout_ms=LEASE_MS, queues=LEASED),
+              theory=SERVED, timeout_ms=LEASE_MS, queues=LEASED),
 ]

@@ -17,8 +17,9 @@ def made(name, script):
 
 # Its leases are so long that a round has too few orders to be sure of one which takes longer.
 LEASES = {name: harm for name, harm in EXPIRES.items() if name != "timeout-half-p99"}
-# Its holder asks the server whether it still has it; its wait is broken, so that taken twice it is refused.
-ASKS = {name: harm for name, harm in LEASES.items() if name != "taken-twice"}
+# Its holder asks the server whether it still has it. Its wait is broken: taken twice it is refused, and two buyers that
+# need two locks try again and again, until one is lucky.
+ASKS = {name: harm for name, harm in LEASES.items() if name not in ("taken-twice", "opposite-orders")}
 ASKS |= dict.fromkeys(("holder-stopped", "work-too-long", "cut-off"), SAFE)
 # It waits for the replies of all servers, and ioredis keeps a request to one that is down longer than the lock lasts.
 # Its holder looks whether its time is over.

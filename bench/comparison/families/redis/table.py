@@ -67,7 +67,7 @@ MECHANISMS = [
     one_server("reentrant-hash", "a reentrant hash", "Redisson, Lock; polled here", {**BEGINS_EARLIER, "taken-twice": SAFE}, asks=SCRIPT),
     one_server("fair-list", "a fair queue in a list, polled",
                "seen as fairLockScript (TypeScript)",
-               {**EXPIRES, **dict.fromkeys(("reply-lost", "waiter-killed", "waiter-gives-up"), HARMFUL)},
+               {**EXPIRES, **dict.fromkeys(("reply-lost", "waiter-killed", "waiter-gives-up", "crowd-leaves"), HARMFUL)},
                asks=b"RPUSH", queues=FOR_EVER),
     one_server("fair-list-expiring", "a fair queue whose waiters expire", "Redisson, Fair Lock; polled here", FAIR, asks=SCRIPT, queues=LEASED),
     one_server("write-lock", "a read/write lock, its writers", "Redisson, ReadWriteLock; polled here", without("taken-twice", EXPIRES), asks=SCRIPT),
