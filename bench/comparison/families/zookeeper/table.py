@@ -5,6 +5,8 @@ FAMILY = "ZooKeeper"
 PERSISTENT = {**STAYS, "counter-goes-back": SAFE}
 # A request whose reply was lost has made a node, which its own session keeps: the next one waits for it.
 ALONE = {**SESSION, "reply-lost": HARMFUL}
+# Neither repeats its release, which is refused if its session moves to another server while it is under way.
+del PERSISTENT["release-reply-lost"], ALONE["release-reply-lost"]
 # It is found.
 FOUND = {**SESSION_LOOKED_AT, "reply-lost": SAFE, "taken-twice": SAFE, "waiter-lease-ended": SAFE, "minority-partition": SAFE}
 # A delete, also one in a transaction: its number, and a path that is shorter than 256 bytes.
