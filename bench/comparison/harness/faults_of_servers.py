@@ -39,7 +39,8 @@ def primary_lost(bench, mechanism, fence=False):
 
 
 def leader_killed(bench, mechanism, fence=False):
-    """(d) The leader of the quorum is killed while a buyer is inside. How long until the other one sells?"""
+    """(d) The leader of the quorum is killed while a buyer is inside. How long until the other one sells? On a busy
+    machine the servers may take longer to elect another leader than anybody waits elsewhere."""
     own = bench.own_servers(mechanism)
     with Round(bench, mechanism, 2, fence, own) as all_of:
         holder = all_of.buyer(work_ms=WORK_MS, timeout_ms=LONG_MS)
@@ -48,7 +49,8 @@ def leader_killed(bench, mechanism, fence=False):
         own.kill_leader()
         killed_at = all_of.sale.database.now_us()
         other.begin()
-        stuck_s = seconds_until_sale(all_of, other, killed_at)
+        waits = (seconds_until_sale(all_of, other, killed_at) for _ in range(4))
+        stuck_s = next((seconds for seconds in waits if seconds is not None), None)
         found = all_of.outcome(stuck_s=stuck_s)
         return {**found, "harm": stuck_s is None or found["overlaps"] > 0}
 
