@@ -3,8 +3,8 @@
 No verdict is written by hand: a sentence takes its figures from results.json, and which of its endings it has depends
 on them. Where a figure is missing, it says so.
 """
-from .readings import (BY_ITS_OWNER, COMPLETE, DURABLE, HOT, Count, against_one, kind_of, number, percent, quotient, ratio_text,
-                       rounds_text, seconds_text, servers_of, share_text)
+from .readings import (BY_ITS_OWNER, COMPLETE, DURABLE, HOT, Count, against_one, kind_of, number, percent, quotient,
+                       ratio_text, rounds_text, seconds_text, servers_of, share_text)
 
 TRUE, FALSE, AT_THIS_DURABILITY = "true", "false", "at this durability only"
 NOT_MEASURED, NOT_TOLD_APART = "not measured", "not told apart"

@@ -239,8 +239,8 @@ def summary_of(mechanisms):
             rows.append([f"`{one['name']}` **with a fence**" if fence else name, sold_twice(cells), other_harm(cells),
                          no_harm_text(cells), says_nothing(cells), plain(one["token"]) + goes_back(cells) if fence else "",
                          f"{one['lines']}, {one['branches']}, {servers_of(one)}"])
-    return table(["lock", "a unit was sold twice", "other harm", "no harm", "says nothing", "where the number of its fence comes from",
-                  "lines, branches, servers"], rows)
+    return table(["lock", "a unit was sold twice", "other harm", "no harm", "says nothing",
+                  "where the number of its fence comes from", "lines, branches, servers"], rows)
 
 
 def says_nothing(cells):

@@ -15,10 +15,10 @@ AT_ONCE_S = 0.05
 # servers whose commits all wait for a disk.
 HOT, DURABLE = "8x1", "8x1-disk"
 # Where a lock that does not hold sells a unit twice. (Where a holder is killed there are units for all who ask.)
-OVERSELLING = ("rush", "holder-stopped", "late-write", "work-too-long", "cut-off")
-# Of these every lock has all: a holder cannot be cut off from a lock that is in the stock's database, and is not cut
-# off where longer work sells twice already.
-SHARED = OVERSELLING[:-1]
+# Every lock has all but the last: a holder cannot be cut off from a lock that is in the stock's database, and is not
+# cut off where longer work sells twice already.
+SHARED = ("rush", "holder-stopped", "late-write", "work-too-long")
+OVERSELLING = (*SHARED, "cut-off")
 # The five, and whether the sale goes on without the holder.
 COMPLETE = (*OVERSELLING, "holder-killed")
 # The one experiment in which a lock is opened by a mistake of who holds it.
