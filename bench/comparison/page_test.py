@@ -288,8 +288,15 @@ class Page(unittest.TestCase):
         said = page.run_text(self.made())
         self.assertIn("In 2 of 8 there are fewer than 20 yet", said)
         self.assertNotIn("jedis", said)
-        self.assertIn("no rounds yet: `kazoo`.", page.run_text(results(mechanism("kazoo"), mechanism("jedis", cannot="x"))))
+        self.assertIn("no rounds yet of: `kazoo`.", page.run_text(results(mechanism("kazoo"), mechanism("jedis", cannot="x"))))
         self.assertNotIn("yet", page.run_text(results(mechanism("zklock", [cell("rush", 0, 20)]))))
+
+    def test_a_fault_that_was_not_seen_is_no_round_that_is_still_to_come(self):
+        cells = [cell("rush", 0, 20), cell("cut-off", 0, 19, unseen=1), cell("one-clock", 0, 0, unseen=20)]
+        said = page.run_text(results(mechanism("zklock", cells)))
+        self.assertIn("In 2 of 3 the fault was not seen in some rounds, which do not count; in 1 of these it was seen in"
+                      " none.", said)
+        self.assertNotIn("yet", said)
 
     def test_every_part_has_its_place(self):
         parts = page.parts_of(self.made(), plots=[])

@@ -89,7 +89,7 @@ def run_slices(bench, asked, families, kept, part, until_s):
     in_memory = [work for work in works if work != DURABLE]
     if not rounds.run_slices(bench, mechanisms, in_memory, slices, kept, say_slice, until_s):
         return False
-    if DURABLE not in works:
+    if DURABLE not in works or not rounds.slices_due(mechanisms, [DURABLE], slices, kept):
         return True
     if versions.storage_of(ON_DISK) != "disk":
         print(f"bench/compare: {ON_DISK} is in memory: no work has its commits on a disk", flush=True)

@@ -210,18 +210,31 @@ def parts_of(results, plots):
             "settings": settings_text(results), "cannot": cannot_text(readings)}
 
 
+def unseen_text(cells):
+    """A round in which the fault did not come about says nothing, and does not count."""
+    unseen = [cell for cell in cells if cell["unseen"]]
+    if not unseen:
+        return ""
+    none = sum(cell["rounds"] == 0 for cell in unseen)
+    return (f" In {len(unseen):,} of {len(cells):,} the fault was not seen in some rounds, which do not count; in"
+            f" {none:,} of these it was seen in none.")
+
+
 def run_text(results):
     facts = results["facts"]
     quick = " **A quick run: it shows that everything works, and says little.**" if facts["quick"] else ""
     cells = [cell for family in results["families"] for one in family["mechanisms"] for cell in one["cells"]]
     rounds = sum(cell["rounds"] for cell in cells)
-    few = sum(cell["rounds"] < ROUNDS_TO_TELL for cell in cells)
+    few = sum(cell["rounds"] + cell["unseen"] < ROUNDS_TO_TELL for cell in cells)
+    short = (f" A cell is one lock in one experiment, and has {ROUNDS_OF_WRONG} rounds where theory calls it wrong or the"
+             f" lock is zklock's, {ROUNDS_TO_TELL} elsewhere.")
+    if few:
+        short += (f" In {few:,} of {len(cells):,} there are fewer than {ROUNDS_TO_TELL} yet: they tell where harm is, not"
+                  " where none is.")
+    short += unseen_text(cells)
     missing = [f"`{one['name']}`" for family in results["families"] for one in family["mechanisms"]
                if not one["cannot"] and not one["cells"]]
-    short = (f" A cell is one lock in one experiment, and has {ROUNDS_OF_WRONG} rounds where theory calls it wrong or the"
-             f" lock is zklock's, {ROUNDS_TO_TELL} elsewhere. In {few:,} of {len(cells):,} there are fewer than"
-             f" {ROUNDS_TO_TELL} yet: they tell where harm is, not where none is." if few else "")
-    short += f" Of these there are no rounds yet: {', '.join(missing)}." if missing else ""
+    short += f" There are no rounds yet of: {', '.join(missing)}." if missing else ""
     return (f"The run of {facts['date']}, at {facts['commit']}, on {facts['processors']} processors that all servers"
             f" and buyers share: {rounds:,} rounds. [All cells](comparison/results.md),"
             f" [the same as JSON](comparison/results.json).{short}{quick}\n")

@@ -195,6 +195,13 @@ def run(bench, todo, kept, say, until_s):
     return next(waiting, None) is None
 
 
+def slices_due(mechanisms, works, slices, kept):
+    """(number, work, mechanisms) of those that are still to run."""
+    all_of_it = ((number, work, [one for one in mechanisms if kept.count_slices(work, one.name) <= number])
+                 for number, work in itertools.product(range(slices), works))
+    return [one for one in all_of_it if one[2]]
+
+
 def run_slices(bench, mechanisms, works, slices, kept, say, until_s):
     """All mechanisms take turns, forwards and backwards, one slice after the other: nothing else runs. What the ratios
     are of takes part each time, so that they are of slices that ran beside each other. Whether all were run before
@@ -202,10 +209,7 @@ def run_slices(bench, mechanisms, works, slices, kept, say, until_s):
     bench.end_spare()
     base = next(one for one in mechanisms if one.name == speed.BASE)
     warm = False
-    for number, work in itertools.product(range(slices), works):
-        due = [one for one in mechanisms if kept.count_slices(work, one.name) <= number]
-        if not due:
-            continue
+    for number, work, due in slices_due(mechanisms, works, slices, kept):
         if not warm:
             run_slice(bench, base, work)
             warm = True
