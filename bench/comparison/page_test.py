@@ -247,7 +247,7 @@ class Claims(unittest.TestCase):
 
     def test_a_lock_is_enough_only_if_all_experiments_have_rounds_enough(self):
         for cells, words in (([cell(name, 0, 20) for name in readings.OVERSELLING], "**enough**"),
-                             ([cell(name, 0, 17) for name in readings.OVERSELLING], "too few rounds to say more"),
+                             ([cell(name, 0, 19) for name in readings.OVERSELLING], "too few rounds to say more"),
                              ([cell("rush", 0, 20)], "not measured in holder-stopped, late-write, work-too-long")):
             made = results(mechanism("conditional-update", cells))
             self.assertIn(words, claims.guide(Readings(made))[0][2])

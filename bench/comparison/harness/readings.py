@@ -7,8 +7,6 @@ CONFIDENCE = 0.95
 SLICES_FOR_BOUNDS = 6
 # With fewer rounds of an experiment than a full run has, none that did harm say nothing.
 ROUNDS_TO_TELL = 20
-# Of these so many must have seen their fault: one or two may have come about without it.
-SEEN_TO_TELL = 18
 # Of a cell that theory calls wrong, or that is ours.
 ROUNDS_OF_WRONG = 50
 # The harness takes so long to look: what is sooner is not told apart from at once.
@@ -60,7 +58,7 @@ class Count(NamedTuple):
 
     def harmless(self):
         """None: there are too few rounds to tell."""
-        return False if self.harmed else True if self.least >= SEEN_TO_TELL else None
+        return False if self.harmed else True if self.least >= ROUNDS_TO_TELL else None
 
 
 class Readings:
