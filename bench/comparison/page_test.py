@@ -4,9 +4,10 @@
 """
 import os
 import re
+import tempfile
 import unittest
 
-from .harness import claims, page, plots, publish, readings, rounds, speed, verdicts
+from .harness import claims, page, plots, publish, published, readings, rounds, speed, verdicts
 from .harness.bench import Bench
 from .harness.mechanism import HARMFUL, SAFE, Mechanism
 from .harness.readings import Count, Readings
@@ -43,6 +44,71 @@ def results(*mechanisms, **more):
 
 def verdict_of(claim, made):
     return next(verdict for said, _, verdict in claims.claims(Readings(made)) if claim in said)
+
+
+def tree_of(name, experiment):
+    return {"changed": "new"}.get(name, "same")
+
+
+def published_results(**more):
+    """Of three locks, of which one has changed since."""
+    cells = [cell("forgotten", 0, 20), cell("rush", 1, 19, unseen=1)]
+    names = ("zklock", "kept", "changed")
+    trees = {name: {"rush": "same", "forgotten": "same", "speed": "same"} for name in names}
+    return results(*(mechanism(name, cells) for name in names), trees=trees,
+                   experiments={"rush": "", "forgotten": ""}, settings={"etcd": {"memory_mb": 500}},
+                   speed={"8x1": {name: slices([2, 1, 3]) for name in names}}, **more)
+
+
+class Completed(unittest.TestCase):
+    def test_what_was_published_of_the_same_tree_and_is_more_stays(self):
+        made = results(mechanism("zklock"), mechanism("kept", [cell("rush", 2, 20)]), mechanism("changed"),
+                       experiments={"rush": "", "forgotten": ""}, settings={"etcd": {"memory_mb": 80}})
+        published.Published(published_results(), tree_of).complete(made)
+        by_name = published.mechanisms_of(made)
+        self.assertEqual([(one["experiment"], one["harmed"]) for one in by_name["kept"]["cells"]],
+                         [("rush", 2), ("forgotten", 0)])
+        self.assertEqual(by_name["changed"]["cells"], [])
+        self.assertEqual(sorted(made["speed"]["8x1"]), ["kept", "zklock"])
+        self.assertEqual(made["settings"]["etcd"]["memory_mb"], 500)
+
+    def test_ratios_to_another_zklock_do_not_stay(self):
+        made = results(mechanism("kept"), experiments={"rush": "", "forgotten": ""}, settings={"etcd": {"memory_mb": 80}})
+        published.Published(published_results(), lambda name, experiment: "new" if name == "zklock" else "same"
+                            ).complete(made)
+        self.assertEqual(made["speed"]["8x1"], {})
+        self.assertEqual(made["settings"]["etcd"]["memory_mb"], 80)
+        self.assertEqual(len(published.mechanisms_of(made)["kept"]["cells"]), 2)
+
+    def test_results_without_trees_complete_nothing(self):
+        made = results(mechanism("kept"), experiments={"rush": "", "forgotten": ""})
+        published.Published({**published_results(), "trees": {}}, tree_of).complete(made)
+        self.assertEqual(published.mechanisms_of(made)["kept"]["cells"], [])
+
+
+class Kept(unittest.TestCase):
+    """Of a cell that is to have 3 rounds."""
+
+    def due(self, *found, there=None):
+        with tempfile.TemporaryDirectory() as folder:
+            kept = rounds.Kept(f"{folder}/rounds.jsonl", rounds.Tree(folder, []), published.Published(there, tree_of))
+            one = (Mechanism("kept", "-", "-", "-"), "rush", False)
+            for each in found:
+                kept.add({"mechanism": "kept", "experiment": "rush", "fence": False, **each})
+            return len(rounds.due([one], lambda cell: 3, kept))
+
+    def test_a_round_that_did_not_see_its_fault_is_due_again_but_not_for_ever(self):
+        seen, unseen = {"outcome": {"harm": False}}, {"not_seen": "why"}
+        self.assertEqual(self.due(seen, seen), 1)
+        self.assertEqual(self.due(seen, seen, unseen), 1)
+        self.assertEqual(self.due(seen, seen, seen, unseen), 0)
+        self.assertEqual(self.due(*[unseen] * 5), 1)
+        self.assertEqual(self.due(*[unseen] * 6), 0)
+        self.assertEqual(self.due({"failed": "died"}, {"failed": "died"}), 3)
+
+    def test_what_is_published_is_not_due(self):
+        self.assertEqual(self.due(there=published_results()), 0)
+        self.assertEqual(self.due(there={**published_results(), "trees": {}}), 3)
 
 
 class Verdicts(unittest.TestCase):

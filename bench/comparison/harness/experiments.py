@@ -212,7 +212,12 @@ def taken_twice(bench, mechanism, fence=False):
         other = all_of.buyer()
         owner.begin()
         granted_us = owner.await_step("granted")[0]
-        answered_us, word, _ = owner.await_step("granted_twice", "not_twice")
+        try:
+            answered_us, word, _ = owner.await_step("granted_twice", "not_twice")
+        except NotSeen:
+            if owner.count("gone"):
+                raise
+            return all_of.outcome(harm=True, measures={"refused": 0})  # it waits for itself without end
         if word == "granted_twice":
             owner.await_step("inside")
             other.begin()

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from . import page, rounds, speed, verdicts, versions
+from . import page, published, rounds, speed, verdicts, versions
 from .bench import Bench, tables
 from .experiments import EXPERIMENTS
 from .mechanism import HARMFUL
@@ -34,6 +34,7 @@ def arguments():
     parser.add_argument("--only", default="")
     parser.add_argument("--experiment", default="")
     parser.add_argument("--work", default="")
+    parser.add_argument("--missing", action="store_true")
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--build", required=True)
@@ -56,11 +57,16 @@ def wanted_by(asked):
 def run_rounds(bench, asked, all_cells, kept, part, until_s):
     """Whether all of this part were run before `until_s`."""
     wanted = wanted_by(asked)
-    todo = rounds.due(all_cells, lambda cell: math.ceil(wanted(cell) * part / PARTS), kept)
-    whole = rounds.run(bench, todo, kept, say, until_s)
+    whole = True
+    before = -1
+    # Again those that have not seen their fault, and no longer than there is one that can be run.
+    while whole and before < kept.tries():
+        before = kept.tries()
+        todo = rounds.due(all_cells, lambda cell: math.ceil(wanted(cell) * part / PARTS), kept)
+        whole = rounds.run(bench, todo, kept, say, until_s)
     while asked.quick and whole:
         weak = [cell for cell in all_cells if cell[0].expects(*cell[1:]) == HARMFUL and not kept.shows_harm(cell)
-                and 0 < kept.count(cell) < QUICK_MOST]
+                and kept.cell(cell) and kept.count(cell) < QUICK_MOST]
         if not weak:
             break
         whole = rounds.run(bench, weak, kept, say, until_s)
@@ -143,7 +149,9 @@ def main():
         return 2
     if asked.quick:
         all_cells = [cell for cell in all_cells if cell[0].expects(*cell[1:]) is not None]
-    kept = rounds.Kept(os.path.join(asked.output, "rounds.jsonl"), rounds.Tree(TOP, families))
+    tree = rounds.Tree(TOP, families)
+    there = published.Published(published.results() if asked.missing else None, tree.of)
+    kept = rounds.Kept(os.path.join(asked.output, "rounds.jsonl"), tree, there)
     print(f"{len(all_cells)} cells; {len(kept.rounds)} rounds are there from an earlier run", flush=True)
     with benches(asked.build, IN_MEMORY if os.path.isdir(IN_MEMORY) else None) as bench:
         whole = run_all(bench, asked, families, all_cells, kept)
@@ -156,7 +164,7 @@ def conclude(asked, families, kept, whole, settings):
     names = [one.name for _, _, mechanisms in families for one in mechanisms]
     results = page.rounded({"facts": versions.facts(asked.quick), "versions": versions.versions(settings),
                             "settings": settings, "experiments": page.experiments(),
-                            "families": page.results_of(families, found),
+                            "families": page.results_of(families, found), "trees": kept.tree.of_all(),
                             "speed": speed.summary(kept.of("speed"), names)})
     with open(os.path.join(asked.output, "results.json"), "w", encoding="utf-8") as file:
         json.dump(results, file, indent=1, ensure_ascii=False)

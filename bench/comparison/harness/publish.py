@@ -5,11 +5,12 @@ import os
 import re
 import sys
 
-from . import page, plots
+from . import page, plots, published
 from .readings import Readings
+from .published import FOLDER
 from .servers import TOP
 
-PAGE, FOLDER = f"{TOP}/docs/comparison.md", f"{TOP}/docs/comparison"
+PAGE = f"{TOP}/docs/comparison.md"
 PLACE = re.compile(r"(<!-- bench/compare: (\w+) -->\n)(.*?)(<!-- end -->\n)", re.S)
 
 
@@ -47,6 +48,13 @@ def texts_of(results, drawn):
             PAGE: filled(read(PAGE), page.parts_of(results, drawn))}
 
 
+def completed(results):
+    """With what was published before of the same tree, and is more than this run has."""
+    trees = results["trees"]
+    published.Published(published.results(), lambda name, experiment: trees.get(name, {}).get(experiment or "speed")
+                        ).complete(results)
+
+
 def publish(results):
     os.makedirs(FOLDER, exist_ok=True)
     for path, text in texts_of(results, plots.draw_all(FOLDER, Readings(results))).items():
@@ -73,7 +81,10 @@ def main():
     if not os.path.exists(f"{asked.output}/results.json"):
         print(f"bench/compare: {asked.output} has no results.json: run it first, without --publish", file=sys.stderr)
         return 1
-    publish(json.loads(read(f"{asked.output}/results.json")))
+    results = json.loads(read(f"{asked.output}/results.json"))
+    if not results["facts"]["quick"]:
+        completed(results)
+    publish(results)
     return 0
 
 

@@ -46,11 +46,17 @@ class Tree:
     """What rounds are made of. Those of another tree are kept, and count for nothing in this one."""
 
     def __init__(self, top, families):
+        self.top = top
         self.files = {os.path.relpath(path, top): sum_of(path) for folder in SOURCES
                       for path in glob.glob(f"{top}/{folder}/**", recursive=True) if path.endswith(SUFFIXES)}
         self.mechanisms = {one.name: (one, os.path.basename(folder))
                            for _, folder, all_of in families for one in all_of}
         self.sums = {}
+
+    def of_all(self):
+        """By mechanism and experiment, and "speed" for its slices."""
+        return {name: {experiment or "speed": self.of(name, experiment) for experiment in (*EXPERIMENTS, None)}
+                for name in self.mechanisms}
 
     def of(self, name, experiment):
         """Of a mechanism in an experiment (None: in a slice of speed); None: there is no such thing any more."""
@@ -64,7 +70,8 @@ class Tree:
     def mechanism(self, name):
         mechanism, folder = self.mechanisms[name]
         own = f"bench/comparison/families/{folder}/"
-        yield repr([getattr(mechanism, setting) for setting in SETTINGS])
+        # The same wherever the checkout is.
+        yield repr([getattr(mechanism, setting) for setting in SETTINGS]).replace(self.top, "")
         for path, its_sum in sorted(self.files.items()):
             of_family = path.startswith(own) and not path.endswith("/table.py")
             if of_family or BASE.match(path) or mechanism.ours and path.startswith(("lib/", "include/")):
@@ -86,9 +93,10 @@ def code_of(experiment):
 class Kept:
     """A line of JSON for each round, of this tree or of others."""
 
-    def __init__(self, path, tree):  # tree: a Tree
+    def __init__(self, path, tree, published):  # a Tree, and a Published of what need not be run again
         self.path = path
         self.tree = tree
+        self.published = published
         self.lock = threading.Lock()
         self.rounds = []
         self.cells = {}
@@ -119,7 +127,14 @@ class Kept:
         return self.cells.get((cell[0].name, *cell[1:]), [])
 
     def count(self, cell):
-        return len(self.cell(cell))
+        """Its rounds that say something; of a fault that hardly shows, half of the tries, so that they come to an end."""
+        own = sum("outcome" in one for one in self.cell(cell)), len(self.cell(cell))
+        published = self.published.count(cell[0].name, *cell[1:])
+        return max(max(said, tries // 2) for said, tries in (own, published))
+
+    def tries(self):
+        """Of all cells."""
+        return sum(map(len, self.cells.values()))
 
     def shows_harm(self, cell):
         return any(one["outcome"]["harm"] for one in self.cell(cell) if "outcome" in one)
@@ -129,7 +144,8 @@ class Kept:
         return [one for one in self.rounds if kind in one]
 
     def count_slices(self, work, mechanism):
-        return sum((one["speed"], one["mechanism"]) == (work, mechanism) for one in self.of("speed"))
+        own = sum((one["speed"], one["mechanism"]) == (work, mechanism) for one in self.of("speed"))
+        return max(own, self.published.slices(work, mechanism))
 
 
 def read_line(line):

@@ -29,7 +29,8 @@ def both(name, title, program, source, source_mariadb, theory, file, file_mariad
 
 MECHANISMS = [
     Mechanism("no-lock", "read, then write", "no_lock", "-", files=("no_lock.c",), theory=NOBODY),
-    Mechanism("mutex", "a mutex, several processes", "mutex", "POSIX, pthread_mutex_lock", files=("mutex.c",), theory=NOBODY),
+    Mechanism("mutex", "a mutex, several processes", "mutex", "POSIX, pthread_mutex_lock", files=("mutex.c",),
+              theory={**NOBODY, "taken-twice": HARMFUL}),
     Mechanism("mutex-one-process", "a mutex, one process", "mutex_one_process", "POSIX, pthread_mutex_lock",
               files=("mutex_one_process.c",), theory=ONE_PROCESS),
     Mechanism("conditional-update", "UPDATE … WHERE units >= 1", "conditional_update", "SQL",
