@@ -7,7 +7,7 @@ import re
 import tempfile
 import unittest
 
-from .harness import claims, page, plots, publish, published, readings, rounds, speed, verdicts
+from .harness import claims, main, page, plots, publish, published, readings, rounds, speed, verdicts
 from .harness.bench import Bench
 from .harness.mechanism import HARMFUL, SAFE, Mechanism
 from .harness.readings import Count, Readings
@@ -91,24 +91,37 @@ class Kept(unittest.TestCase):
 
     def due(self, *found, there=None):
         with tempfile.TemporaryDirectory() as folder:
-            kept = rounds.Kept(f"{folder}/rounds.jsonl", rounds.Tree(folder, []), published.Published(there, tree_of))
+            kept = rounds.Kept(f"{folder}/rounds.jsonl", rounds.Tree(folder, []))
             one = (Mechanism("kept", "-", "-", "-"), "rush", False)
             for each in found:
                 kept.add({"mechanism": "kept", "experiment": "rush", "fence": False, **each})
-            return len(rounds.due([one], lambda cell: 3, kept))
+            wanted = main.lacking(lambda cell: 20, published.Published(there, tree_of))
+            return len(rounds.due([one], wanted, kept))
 
     def test_a_round_that_did_not_see_its_fault_is_due_again_but_not_for_ever(self):
         seen, unseen = {"outcome": {"harm": False}}, {"not_seen": "why"}
-        self.assertEqual(self.due(seen, seen), 1)
-        self.assertEqual(self.due(seen, seen, unseen), 1)
-        self.assertEqual(self.due(seen, seen, seen, unseen), 0)
-        self.assertEqual(self.due(*[unseen] * 5), 1)
-        self.assertEqual(self.due(*[unseen] * 6), 0)
-        self.assertEqual(self.due({"failed": "died"}, {"failed": "died"}), 3)
+        self.assertEqual(self.due(*[seen] * 19), 1)
+        self.assertEqual(self.due(*[seen] * 19, unseen), 1)
+        self.assertEqual(self.due(*[seen] * 20, unseen), 0)
+        self.assertEqual(self.due(*[unseen] * 39), 1)
+        self.assertEqual(self.due(*[unseen] * 40), 0)
+        self.assertEqual(self.due({"failed": "died"}, {"failed": "died"}), 20)
 
-    def test_what_is_published_is_not_due(self):
-        self.assertEqual(self.due(there=published_results()), 0)
-        self.assertEqual(self.due(there={**published_results(), "trees": {}}), 3)
+    def test_of_a_published_cell_none_is_due_or_all_are(self):
+        there = published_results()
+        self.assertEqual(self.due(there=there), 20)
+        published.mechanisms_of(there)["kept"]["cells"][1].update(rounds=20)
+        self.assertEqual(self.due(there=there), 0)
+        self.assertEqual(self.due(there={**there, "trees": {}}), 20)
+        published.mechanisms_of(there)["kept"]["cells"][1].update(rounds=0, unseen=40)
+        self.assertEqual(self.due(there=there), 0)
+
+    def test_slices_are_whole_if_those_of_each_work_are(self):
+        there = published_results()
+        there["speed"]["1x1"] = {"kept": slices([2, 1, 3], slices=4)}
+        self.assertEqual(published.Published(there, tree_of).least_slices("kept"), 4)
+        self.assertEqual(published.Published(there, tree_of).least_slices("zklock"), 0)
+        self.assertEqual(published.Published(None, tree_of).least_slices("kept"), 0)
 
 
 class Verdicts(unittest.TestCase):

@@ -54,9 +54,14 @@ def wanted_by(asked):
     return wanted
 
 
-def run_rounds(bench, asked, all_cells, kept, part, until_s):
+def lacking(wanted, there):
+    """Whole, of those cells that are published with fewer: what is published of a cell is of one run."""
+    return lambda cell: wanted(cell) if there.count(cell[0].name, *cell[1:]) < wanted(cell) else 0
+
+
+def run_rounds(bench, asked, all_cells, kept, there, part, until_s):
     """Whether all of this part were run before `until_s`."""
-    wanted = wanted_by(asked)
+    wanted = lacking(wanted_by(asked), there)
     whole = True
     before = -1
     # Again those that have not seen their fault, and no longer than there is one that can be run.
@@ -84,13 +89,16 @@ def benches(build, folder, durable=False):
             bench.end()
 
 
-def run_slices(bench, asked, families, kept, part, until_s):
+def run_slices(bench, asked, families, kept, there, part, until_s):
     """Likewise. A run of one experiment has none."""
     if asked.experiment:
         return True
     slices = 1 if asked.quick else min(part, SLICES)
-    mechanisms = [one for _, _, all_of in families for one in all_of
-                  if not one.cannot and (re.search(asked.only, one.name) or one.name == speed.BASE)]
+    can = [one for _, _, all_of in families for one in all_of if not one.cannot]
+    asked_for = [one for one in can if re.search(asked.only, one.name) and there.least_slices(one.name) < SLICES]
+    if not asked_for:
+        return True
+    mechanisms = [one for one in can if one in asked_for or one.name == speed.BASE]
     works = [HOT] if asked.quick else [work for work in (*speed.WORKS, DURABLE) if re.search(asked.work, work)]
     in_memory = [work for work in works if work != DURABLE]
     if not rounds.run_slices(bench, mechanisms, in_memory, slices, kept, say_slice, until_s):
@@ -108,12 +116,12 @@ def run_slices(bench, asked, families, kept, part, until_s):
         return rounds.run_slices(on_disk, mechanisms, [DURABLE], slices, kept, say_slice, until_s)
 
 
-def run_all(bench, asked, families, all_cells, kept):
+def run_all(bench, asked, families, all_cells, kept, there):
     """Whether there was time for all."""
     until_s = time.monotonic() + asked.minutes * 60
     for part in [PARTS] if asked.quick else range(1, PARTS + 1):
-        if not (run_rounds(bench, asked, all_cells, kept, part, until_s)
-                and run_slices(bench, asked, families, kept, part, until_s)):
+        if not (run_rounds(bench, asked, all_cells, kept, there, part, until_s)
+                and run_slices(bench, asked, families, kept, there, part, until_s)):
             return False
     return True
 
@@ -151,10 +159,10 @@ def main():
         all_cells = [cell for cell in all_cells if cell[0].expects(*cell[1:]) is not None]
     tree = rounds.Tree(TOP, families)
     there = published.Published(published.results() if asked.missing else None, tree.of)
-    kept = rounds.Kept(os.path.join(asked.output, "rounds.jsonl"), tree, there)
+    kept = rounds.Kept(os.path.join(asked.output, "rounds.jsonl"), tree)
     print(f"{len(all_cells)} cells; {len(kept.rounds)} rounds are there from an earlier run", flush=True)
     with benches(asked.build, IN_MEMORY if os.path.isdir(IN_MEMORY) else None) as bench:
-        whole = run_all(bench, asked, families, all_cells, kept)
+        whole = run_all(bench, asked, families, all_cells, kept, there)
         settings = versions.settings(bench, dict.fromkeys(cell[0] for cell in all_cells))
     return conclude(asked, families, kept, whole, settings)
 

@@ -25,6 +25,12 @@ def key_of(cell):
     return cell["experiment"], cell["fence"]
 
 
+def count_of(said, tries):
+    """What a cell has of the rounds that are wanted: those that say something; of a fault that hardly shows half of the
+    tries, so that they come to an end."""
+    return max(said, tries // 2)
+
+
 class Published:
     def __init__(self, made, tree_of):
         """`made`: results, or None. `tree_of(mechanism, experiment)`: the tree whose measurements count; of slices the
@@ -43,14 +49,17 @@ class Published:
                 if self.is_of_this_tree(mechanism, cell["experiment"])}
 
     def count(self, mechanism, experiment, fence):
-        """Of a cell: its rounds that say something, and its tries."""
         cell = self.cells(mechanism).get((experiment, fence), {"rounds": 0, "unseen": 0})
-        return cell["rounds"], cell["rounds"] + cell["unseen"]
+        return count_of(cell["rounds"], cell["rounds"] + cell["unseen"])
 
     def slices(self, work, mechanism):
         """Their figures are ratios: what they are of has to be of this tree too."""
         counts = self.is_of_this_tree(mechanism, None) and self.is_of_this_tree(BASE, None)
         return self.made["speed"].get(work, {}).get(mechanism, {"slices": 0})["slices"] if counts else 0
+
+    def least_slices(self, mechanism):
+        """Of all works."""
+        return min((self.slices(work, mechanism) for work in self.made["speed"]), default=0)
 
     def complete(self, made):
         """Puts into `made` what was published of the same tree and is more: of each cell, and of each slice."""

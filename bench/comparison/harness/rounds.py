@@ -16,6 +16,7 @@ import time
 
 from . import speed
 from .experiments import EXPERIMENTS, applies, fences_of
+from .published import count_of
 from .sale import NotSeen
 from .servers import CannotServe
 
@@ -93,10 +94,9 @@ def code_of(experiment):
 class Kept:
     """A line of JSON for each round, of this tree or of others."""
 
-    def __init__(self, path, tree, published):  # a Tree, and a Published of what need not be run again
+    def __init__(self, path, tree):  # tree: a Tree
         self.path = path
         self.tree = tree
-        self.published = published
         self.lock = threading.Lock()
         self.rounds = []
         self.cells = {}
@@ -127,10 +127,7 @@ class Kept:
         return self.cells.get((cell[0].name, *cell[1:]), [])
 
     def count(self, cell):
-        """Its rounds that say something; of a fault that hardly shows, half of the tries, so that they come to an end."""
-        own = sum("outcome" in one for one in self.cell(cell)), len(self.cell(cell))
-        published = self.published.count(cell[0].name, *cell[1:])
-        return max(max(said, tries // 2) for said, tries in (own, published))
+        return count_of(sum("outcome" in one for one in self.cell(cell)), len(self.cell(cell)))
 
     def tries(self):
         """Of all cells."""
@@ -144,8 +141,7 @@ class Kept:
         return [one for one in self.rounds if kind in one]
 
     def count_slices(self, work, mechanism):
-        own = sum((one["speed"], one["mechanism"]) == (work, mechanism) for one in self.of("speed"))
-        return max(own, self.published.slices(work, mechanism))
+        return sum((one["speed"], one["mechanism"]) == (work, mechanism) for one in self.of("speed"))
 
 
 def read_line(line):
