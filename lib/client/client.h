@@ -7,7 +7,7 @@
 #include "base/handles.h"
 #include "base/pool.h"
 #include "client/credentials.h"
-#include "session/connection.h"
+#include "connection/connection.h"
 #include "session/session.h"
 #include "telemetry/recorder.h"
 #include "zklock/zklock.h"

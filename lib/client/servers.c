@@ -5,8 +5,8 @@
 
 #include "base/error_message.h"
 #include "base/threads.h"
-#include "session/addresses.h"
-#include "session/resolve.h"
+#include "connection/addresses.h"
+#include "connection/resolve.h"
 
 static char *copy_names(zkl_client *client) {
     ZKL_WITH_MUTEX(&client->mutex);

@@ -14,7 +14,7 @@
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "client/servers.h"
-#include "session/addresses.h"
+#include "connection/addresses.h"
 #include "session/session_life.h"
 #include "telemetry/record_file.h"
 

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "base/acl.h"
-#include "session/operations.h"
+#include "connection/operations.h"
 
 typedef struct zkl_protection {
     bool wanted;      /* and not refused by the servers */

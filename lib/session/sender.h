@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "session/operations.h"
+#include "connection/operations.h"
 #include "session/protection.h"
 
 typedef struct zkl_sender {

@@ -1,14 +1,14 @@
 /*
  * The inside of the simulated connection:
  *
- *     connection_simulated.c   what session/connection.h asks for: the requests
+ *     connection_simulated.c   what connection/connection.h asks for: the requests
  *     client_io.c              libzookeeper's first thread: the connection, pings
  *     client_deliveries.c      its second: what the library is given, in order
  *     client_watches.c         what is watched
  */
 #pragma once
 
-#include "session/connection.h"
+#include "connection/connection.h"
 #include "testing/client_watches.h"
 #include "testing/machine.h"
 #include "testing/wire.h"

@@ -1,5 +1,5 @@
 /* libzookeeper's completion thread: what the library is given, in order. */
-#include "session/return_codes.h"
+#include "connection/return_codes.h"
 #include "testing/client_connection.h"
 #include "testing/ensemble.h"
 #include "testing/hash.h"

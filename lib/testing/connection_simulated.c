@@ -4,7 +4,7 @@
  * connection given up after two thirds without an answer, and news of the session,
  * lost replies and watches in the order in which libzookeeper gives them.
  */
-#include "session/connection.h"
+#include "connection/connection.h"
 
 #include <limits.h>
 #include <stdio.h>

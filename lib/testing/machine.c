@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/addresses.h"
+#include "connection/addresses.h"
 #include "testing/ensemble_types.h"
 #include "testing/world.h"
 

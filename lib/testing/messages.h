@@ -1,7 +1,7 @@
 /* What clients and servers of the simulated ensemble say to each other. */
 #pragma once
 
-#include "session/operations.h"
+#include "connection/operations.h"
 #include "testing/channel.h"
 #include "testing/ensemble_types.h"
 

@@ -1,5 +1,5 @@
 /* In a simulated world every name leads to the servers, unless the machine fails to look it up. */
-#include "session/resolve.h"
+#include "connection/resolve.h"
 
 #include <stdlib.h>
 #include <string.h>

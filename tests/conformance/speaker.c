@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/connection.h"
+#include "connection/connection.h"
 #include "transcript.h"
 #include "zklock/zklock.h"
 

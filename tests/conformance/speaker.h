@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "session/operations.h"
+#include "connection/operations.h"
 
 typedef struct speaker speaker;
 

@@ -15,7 +15,7 @@
 
 #include "base/threads.h"
 #include "fuzz.h"
-#include "session/connection.h"
+#include "connection/connection.h"
 #include "support/asked.h"
 #include "support/check.h"
 

@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "session/resolve.h"
+#include "connection/resolve.h"
 #include "support/check.h"
 
 /* "Cut", as messages show it; and more than any message has. */

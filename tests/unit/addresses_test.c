@@ -1,5 +1,5 @@
 /* Lists of addresses. */
-#include "session/addresses.h"
+#include "connection/addresses.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "base/threads.h"
-#include "session/connection.h"
+#include "connection/connection.h"
 #include "support/asked.h"
 #include "support/unit.h"
 

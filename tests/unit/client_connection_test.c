@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "client/client.h"
-#include "session/resolve.h"
+#include "connection/resolve.h"
 #include "support/participant.h"
 #include "testing/ensemble.h"
 #include "testing/machine.h"

@@ -1,6 +1,6 @@
 /* The connection on libzookeeper: what each error of a server comes to, and what becomes of
  * requests that libzookeeper forgets. */
-#include "session/connection.h"
+#include "connection/connection.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* What is made of libzookeeper's lines; and an open to ports where no ZooKeeper server is. */
-#include "session/failures.h"
+#include "connection/failures.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

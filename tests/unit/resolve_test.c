@@ -1,5 +1,5 @@
 /* Host names to addresses; only such hosts as no name server is asked about. */
-#include "session/resolve.h"
+#include "connection/resolve.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include <sasl/sasl.h>
 
-#include "session/way.h"
+#include "connection/way.h"
 #include "support/unit.h"
 
 static const sasl_callback_t *given;

@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-#include "session/connection.h"
+#include "connection/connection.h"
 #include "support/unit.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"

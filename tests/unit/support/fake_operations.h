@@ -19,7 +19,7 @@
  */
 #pragma once
 
-#include "session/operations.h"
+#include "connection/operations.h"
 
 enum { FAKE_CALLS_MAX = 256, FAKE_TEXT_SIZE = 4096, FAKE_CALL_SIZE = 1400, FAKE_NAME_SIZE = 96 };
 

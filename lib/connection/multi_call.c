@@ -1,10 +1,10 @@
-#include "session/multi_call.h"
+#include "connection/multi_call.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/broken_replies.h"
-#include "session/return_codes.h"
+#include "connection/broken_replies.h"
+#include "connection/return_codes.h"
 
 /* A create makes its path, or that and ten or eleven characters of a number; others need none. */
 static size_t room_for_made(const zkl_multi_operation *operation) {

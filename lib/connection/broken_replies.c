@@ -1,4 +1,4 @@
-#include "session/broken_replies.h"
+#include "connection/broken_replies.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "session/addresses.h"
+#include "connection/addresses.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "session/failures.h"
+#include "connection/failures.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/process_mutex.h"
-#include "session/addresses.h"
+#include "connection/addresses.h"
 
 /* More addresses than that are rarely at fault at once: the latest ones are kept. */
 enum { PLACES = 32, ADDRESS_SIZE = 128, WHY_SIZE = 112 };

@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-#include "session/addresses.h"
-#include "session/operations.h"
+#include "connection/addresses.h"
+#include "connection/operations.h"
 
 typedef struct zkl_connection zkl_connection;
 

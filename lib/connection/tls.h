@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "session/way_call.h"
+#include "connection/way_call.h"
 
 typedef struct zkl_tls zkl_tls;
 

@@ -1,5 +1,5 @@
 /* The connection on libzookeeper_mt. Uses its asynchronous calls, and one that asks no server. */
-#include "session/connection.h"
+#include "connection/connection.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,13 +12,13 @@
 
 #include "base/error_message.h"
 #include "base/threads.h"
-#include "session/access_list.h"
-#include "session/addresses.h"
-#include "session/broken_replies.h"
-#include "session/failures.h"
-#include "session/multi_call.h"
-#include "session/return_codes.h"
-#include "session/way.h"
+#include "connection/access_list.h"
+#include "connection/addresses.h"
+#include "connection/broken_replies.h"
+#include "connection/failures.h"
+#include "connection/multi_call.h"
+#include "connection/return_codes.h"
+#include "connection/way.h"
 #include "telemetry/log.h"
 
 /* A request on its way. libzookeeper forgets some completions when a handle is

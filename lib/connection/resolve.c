@@ -1,4 +1,4 @@
-#include "session/resolve.h"
+#include "connection/resolve.h"
 
 #include <netdb.h>
 #include <stdbool.h>

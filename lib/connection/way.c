@@ -1,4 +1,4 @@
-#include "session/way.h"
+#include "connection/way.h"
 
 #include <dirent.h>
 #include <errno.h>

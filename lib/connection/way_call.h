@@ -3,7 +3,7 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "session/operations.h"
+#include "connection/operations.h"
 
 /** What zookeeper_init2 takes. */
 typedef struct zkl_way_call {

@@ -1,4 +1,4 @@
-#include "session/tls.h"
+#include "connection/tls.h"
 
 #include "base/error_message.h"
 
@@ -21,9 +21,9 @@
 #include <utlist.h>
 
 #include "base/process_mutex.h"
-#include "session/addresses.h"
-#include "session/failures.h"
-#include "session/tls_files.h"
+#include "connection/addresses.h"
+#include "connection/failures.h"
+#include "connection/tls_files.h"
 
 enum { NAME_SIZE = 16, ADDRESS_SIZE = 128, WHY_SIZE = 112, FILE_SIZE = 32, HOST_SIZE = 256 };
 enum { LEAVE_MS = 2000, EXIT_MS = 5000 };

@@ -2,7 +2,7 @@
  * operations. Simulated servers answer with the same codes. */
 #pragma once
 
-#include "session/operations.h"
+#include "connection/operations.h"
 
 zkl_outcome zkl_outcome_of_code(int rc);
 /** With the status that belongs to the outcome. */

@@ -1,7 +1,7 @@
 /* The SASL login of the handles of one connection. */
 #pragma once
 
-#include "session/way_call.h"
+#include "connection/way_call.h"
 
 typedef struct zkl_sasl zkl_sasl;
 

@@ -3,7 +3,7 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "session/operations.h"
+#include "connection/operations.h"
 
 /** What libzookeeper writes into until it has called the completion. One piece of memory: free it.
  */

@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "session/addresses.h"
-#include "session/sasl.h"
-#include "session/tls.h"
+#include "connection/addresses.h"
+#include "connection/sasl.h"
+#include "connection/tls.h"
 
 typedef struct zkl_way {
     const zkl_client_options *options; /* NULL: in clear */
@@ -25,7 +25,7 @@ int zkl_way_check(const zkl_client_options *options);
 int zkl_way_prepare(zkl_way *self);
 
 /** ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. With the mutex held. The thread must have no other work
- *  (session/tls.h). */
+ *  (connection/tls.h). */
 int zkl_way_open(zkl_way *self, const zkl_way_call *wanted, zhandle_t **handle);
 
 /** Gives the handle other servers. A connection to one that is not among them is closed: true. */
@@ -46,7 +46,7 @@ zkl_session_state zkl_way_look(const zkl_way *self, zhandle_t *handle, const cha
  */
 void zkl_way_close_on_exec(zhandle_t *handle);
 
-/** As zookeeper_close; without it where the process ends (session/tls.h). */
+/** As zookeeper_close; without it where the process ends (connection/tls.h). */
 void zkl_way_close(zkl_way *self, zhandle_t *handle);
 
 void zkl_way_free(zkl_way *self);

@@ -1,4 +1,4 @@
-#include "session/tls_files.h"
+#include "connection/tls_files.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "session/access_list.h"
+#include "connection/access_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>

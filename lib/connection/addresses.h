@@ -1,4 +1,4 @@
-/* Lists of servers' addresses, "address:port,...", as session/resolve.h makes them. */
+/* Lists of servers' addresses, "address:port,...", as connection/resolve.h makes them. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "session/sasl.h"
+#include "connection/sasl.h"
 
 #include <errno.h>
 #include <stdio.h>

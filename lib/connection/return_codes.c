@@ -1,4 +1,4 @@
-#include "session/return_codes.h"
+#include "connection/return_codes.h"
 
 #include <zookeeper/zookeeper.h>
 
