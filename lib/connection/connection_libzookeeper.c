@@ -18,7 +18,7 @@
 #include "connection/failures.h"
 #include "connection/multi_call.h"
 #include "connection/return_codes.h"
-#include "connection/way.h"
+#include "connection/transport.h"
 #include "telemetry/log.h"
 
 /* A request on its way. libzookeeper forgets some completions when a handle is
@@ -36,7 +36,7 @@ struct zkl_connection {
     zkl_operations operations; /* first: the table's functions get a pointer to it */
     pthread_mutex_t *mutex;
     zkl_listener listener;
-    zkl_way way;
+    zkl_transport transport;
     zhandle_t *handle;
     char *addresses; /* NULL: none yet */
     bool abandoned;
@@ -75,7 +75,7 @@ static void give_up(zkl_connection *self, zkl_session_state state, const char *w
 /* What libzookeeper gives no event for. */
 static void look(zkl_connection *self) {
     const char *why = NULL;
-    zkl_session_state state = zkl_way_look(&self->way, self->handle, &why);
+    zkl_session_state state = zkl_transport_look(&self->transport, self->handle, &why);
     if (state != ZKL_SESSION_STATE_CONNECTING) {
         give_up(self, state, why);
     }
@@ -418,7 +418,7 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
         return;
     }
     if (state == ZOO_CONNECTED_STATE) {
-        zkl_way_close_on_exec(handle);
+        zkl_transport_close_on_exec(handle);
     }
     zkl_session_news news = news_of(handle, state);
     ZKL_WITH_MUTEX(self->mutex);
@@ -466,7 +466,7 @@ zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *
         self->operations.table = &table;
         self->mutex = mutex;
         self->listener = *listener;
-        self->way = (zkl_way){ .options = listener->options, .mutex = mutex };
+        self->transport = (zkl_transport){ .options = listener->options, .mutex = mutex };
     }
     return self;
 }
@@ -484,7 +484,7 @@ void zkl_connection_abandon(zkl_connection *self) {
 }
 
 static void take_line(const char *line) {
-    if (!zkl_way_line_is_ours(line)) {
+    if (!zkl_transport_line_is_ours(line)) {
         zkl_failures_take_line(line);
         zkl_log_zookeeper_line(line);
     }
@@ -503,23 +503,23 @@ static void keep_addresses(zkl_connection *self, const char *addresses) {
 }
 
 int zkl_connection_check(const zkl_client_options *options) {
-    return zkl_way_check(options);
+    return zkl_transport_check(options);
 }
 
 static int open_handle(zkl_connection *self, const char *addresses, const clientid_t *session) {
-    const zkl_way_call call = { .addresses = addresses,
-                                .session = session,
-                                .watcher = on_session,
-                                .timeout_ms = self->timeout_ms,
-                                .context = self,
-                                .log = take_line };
-    ZKL_TRY(zkl_way_prepare(&self->way));
+    const zkl_transport_call call = { .addresses = addresses,
+                                      .session = session,
+                                      .watcher = on_session,
+                                      .timeout_ms = self->timeout_ms,
+                                      .context = self,
+                                      .log = take_line };
+    ZKL_TRY(zkl_transport_prepare(&self->transport));
     self->accepted = 0;
     self->introduced = self->listener.next_credential == NULL || self->listener.is_anonymous;
     keep_addresses(self, addresses);
     ZKL_WITH_MUTEX(self->mutex); /* the handle's first events wait until it is known */
     self->abandoned = false;
-    ZKL_TRY(zkl_way_open(&self->way, &call, &self->handle));
+    ZKL_TRY(zkl_transport_open(&self->transport, &call, &self->handle));
     self->is_renewing = false;
     return ZKL_OK;
 }
@@ -555,7 +555,7 @@ bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
     }
     keep_addresses(self, addresses);
     bool was_connected = zoo_state(handle) == ZOO_CONNECTED_STATE;
-    bool closed = zkl_way_set_servers(&self->way, handle, addresses);
+    bool closed = zkl_transport_set_servers(&self->transport, handle, addresses);
     if (closed && !self->introduced) {
         return zkl_connection_renew(self, addresses) == ZKL_OK;
     }
@@ -571,7 +571,7 @@ bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
 
 void zkl_connection_leave(zkl_connection *self, const char *addresses) {
     if (self->handle != NULL) {
-        (void)zkl_way_set_servers(&self->way, self->handle, ZKL_ADDRESS_OF_NOBODY);
+        (void)zkl_transport_set_servers(&self->transport, self->handle, ZKL_ADDRESS_OF_NOBODY);
     }
     (void)zkl_connection_set_servers(self, addresses);
 }
@@ -584,7 +584,7 @@ void zkl_connection_look(zkl_connection *self) {
 }
 
 bool zkl_connection_server(const zkl_connection *self, char address[ZKL_ADDRESS_SIZE]) {
-    return self->handle != NULL && zkl_way_server(self->handle, address);
+    return self->handle != NULL && zkl_transport_server(self->handle, address);
 }
 
 /* No thread of libzookeeper is left, and nothing is sent any more. */
@@ -608,7 +608,7 @@ static void close_handle(zkl_connection *self, bool is_renewing) {
     }
     pthread_mutex_unlock(self->mutex);
     if (handle != NULL) {
-        zkl_way_close(&self->way, handle);
+        zkl_transport_close(&self->transport, handle);
         answer_forgotten(self);
     }
 }
@@ -623,7 +623,7 @@ int zkl_connection_renew(zkl_connection *self, const char *addresses) {
     zhandle_t *handle = self->handle;
     if (handle != NULL) {
         self->session = *zoo_client_id(handle);
-        (void)zkl_way_set_servers(&self->way, handle, ZKL_ADDRESS_OF_NOBODY);
+        (void)zkl_transport_set_servers(&self->transport, handle, ZKL_ADDRESS_OF_NOBODY);
         if (zoo_state(handle) == ZOO_CONNECTED_STATE) {
             return ZKL_NO_MEMORY;
         }
@@ -638,7 +638,7 @@ bool zkl_connection_lacks_handle(const zkl_connection *self) {
 }
 
 void zkl_connection_free(zkl_connection *self) {
-    zkl_way_free(&self->way);
+    zkl_transport_free(&self->transport);
     free(self->addresses);
     free(self);
 }

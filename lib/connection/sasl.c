@@ -128,7 +128,7 @@ int zkl_sasl_make(const zkl_client_options *options, zkl_sasl **made) {
     return ZKL_OK;
 }
 
-zhandle_t *zkl_sasl_open(zkl_sasl *self, const zkl_way_call *call) {
+zhandle_t *zkl_sasl_open(zkl_sasl *self, const zkl_transport_call *call) {
     const zkl_client_options *options = self->options;
     zoo_sasl_params_t parameters = {
         .service = options->sasl_service != NULL ? options->sasl_service : "zookeeper",
@@ -158,7 +158,7 @@ int zkl_sasl_make(const zkl_client_options *options, zkl_sasl **made) {
     return ZKL_UNSUPPORTED;
 }
 
-zhandle_t *zkl_sasl_open(zkl_sasl *self, const zkl_way_call *call) {
+zhandle_t *zkl_sasl_open(zkl_sasl *self, const zkl_transport_call *call) {
     (void)self;
     (void)call;
     errno = ENOSYS;

@@ -1,7 +1,7 @@
 /* The SASL login of the handles of one connection. */
 #pragma once
 
-#include "connection/way_call.h"
+#include "connection/transport_call.h"
 
 typedef struct zkl_sasl zkl_sasl;
 
@@ -9,4 +9,4 @@ typedef struct zkl_sasl zkl_sasl;
  *  read), or ZKL_UNSUPPORTED: libzookeeper has no SASL. */
 int zkl_sasl_make(const zkl_client_options *options, zkl_sasl **made);
 void zkl_sasl_free(zkl_sasl *self);
-zhandle_t *zkl_sasl_open(zkl_sasl *self, const zkl_way_call *call);
+zhandle_t *zkl_sasl_open(zkl_sasl *self, const zkl_transport_call *call);

@@ -380,7 +380,7 @@ int zkl_tls_make(const zkl_client_options *options, pthread_mutex_t *mutex, zkl_
 }
 
 /* The third file is trusted by libzookeeper alone, which is not asked. */
-zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_way_call *call) {
+zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_transport_call *call) {
     char file[FILE_SIZE];
     char files[3 * FILE_SIZE];
     snprintf(file, sizeof(file), "/proc/self/fd/%d", self->files.copies);
@@ -508,7 +508,7 @@ void zkl_tls_free(zkl_tls *self) {
     (void)self;
 }
 
-zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_way_call *call) {
+zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_transport_call *call) {
     (void)self;
     (void)call;
     errno = ENOSYS;

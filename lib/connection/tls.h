@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "connection/way_call.h"
+#include "connection/transport_call.h"
 
 typedef struct zkl_tls zkl_tls;
 
@@ -17,7 +17,7 @@ void zkl_tls_free(zkl_tls *self);
 
 /** On the thread that opens and closes the handle, which must have no other work: its name is
  *  changed, as libzookeeper's I/O thread inherits it, and is told by it. */
-zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_way_call *call);
+zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_transport_call *call);
 bool zkl_tls_set_servers(zkl_tls *self, const char *addresses);
 /** AUTH_FAILED: the certificate of the server that it is connected to was not checked. EXPIRED: the
  *  handle can never connect again. CONNECTING: all is well. */

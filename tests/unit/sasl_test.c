@@ -9,7 +9,7 @@
 
 #include <sasl/sasl.h>
 
-#include "connection/way.h"
+#include "connection/transport.h"
 #include "support/unit.h"
 
 static const sasl_callback_t *given;
@@ -56,22 +56,22 @@ TEST(password_is_the_first_line_of_its_file_whatever_ends_it) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.sasl_mechanism = "DIGEST-MD5";
     options.sasl_password_file = name;
-    zkl_way way = { .options = &options };
+    zkl_transport way = { .options = &options };
     zhandle_t *handle = NULL;
     int file = mkstemp(name);
     EXPECT(file >= 0 && close(file) == 0);
     write_password("first\n");
-    EXPECT_INT(zkl_way_prepare(&way), ZKL_OK);
-    EXPECT_INT(zkl_way_open(&way, &(zkl_way_call){ .addresses = "127.0.0.1:1" }, &handle),
+    EXPECT_INT(zkl_transport_prepare(&way), ZKL_OK);
+    EXPECT_INT(zkl_transport_open(&way, &(zkl_transport_call){ .addresses = "127.0.0.1:1" }, &handle),
                ZKL_NO_MEMORY);
     expect_password("first");
     write_password("with a return\r\nand a line\r\n");
     expect_password("with a return");
     write_password("without an end");
     expect_password("without an end");
-    zkl_way_free(&way);
+    zkl_transport_free(&way);
     EXPECT_INT(chmod(name, 0604), 0);
-    EXPECT_REFUSED(zkl_way_check(&options), "sasl_password_file");
+    EXPECT_REFUSED(zkl_transport_check(&options), "sasl_password_file");
     EXPECT(strstr(zkl_error_message(), "may be read by everybody") != NULL);
     EXPECT_INT(unlink(name), 0);
 }

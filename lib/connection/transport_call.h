@@ -6,11 +6,11 @@
 #include "connection/operations.h"
 
 /** What zookeeper_init2 takes. */
-typedef struct zkl_way_call {
+typedef struct zkl_transport_call {
     const char *addresses;
     watcher_fn watcher;
     int32_t timeout_ms;
     const clientid_t *session; /* NULL: a new one */
     void *context;
     log_callback_fn log;
-} zkl_way_call;
+} zkl_transport_call;

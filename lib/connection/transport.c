@@ -1,4 +1,4 @@
-#include "connection/way.h"
+#include "connection/transport.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,12 +21,12 @@ static char *make_odd(const char *addresses) {
                                                                                              : NULL;
 }
 
-static void keep_given(zkl_way *self, char *given) {
+static void keep_given(zkl_transport *self, char *given) {
     free(self->given);
     self->given = given;
 }
 
-bool zkl_way_line_is_ours(const char *line) {
+bool zkl_transport_line_is_ours(const char *line) {
     return strstr(line, ZKL_ADDRESS_OF_NOBODY) != NULL;
 }
 
@@ -37,7 +37,7 @@ static int check_is_secret(const char *what, const char *name) {
     return is_open ? zkl_refuse(what, name, "may be read by everybody (chmod o-r)") : ZKL_OK;
 }
 
-int zkl_way_prepare(zkl_way *self) {
+int zkl_transport_prepare(zkl_transport *self) {
     const zkl_client_options *options = self->options;
     if (options != NULL && options->tls_ca_file != NULL && self->tls == NULL) {
         ZKL_TRY(check_is_secret("tls_key_file", options->tls_key_file));
@@ -50,14 +50,14 @@ int zkl_way_prepare(zkl_way *self) {
     return ZKL_OK;
 }
 
-int zkl_way_check(const zkl_client_options *options) {
-    zkl_way way = { .options = options };
-    int status = zkl_way_prepare(&way);
-    zkl_way_free(&way);
+int zkl_transport_check(const zkl_client_options *options) {
+    zkl_transport transport = { .options = options };
+    int status = zkl_transport_prepare(&transport);
+    zkl_transport_free(&transport);
     return status;
 }
 
-static zhandle_t *open_handle(zkl_way *self, const zkl_way_call *call) {
+static zhandle_t *open_handle(zkl_transport *self, const zkl_transport_call *call) {
     if (self->tls != NULL) {
         return zkl_tls_open(self->tls, call);
     }
@@ -68,8 +68,8 @@ static zhandle_t *open_handle(zkl_way *self, const zkl_way_call *call) {
                            call->context, 0, call->log);
 }
 
-int zkl_way_open(zkl_way *self, const zkl_way_call *wanted, zhandle_t **handle) {
-    zkl_way_call call = *wanted;
+int zkl_transport_open(zkl_transport *self, const zkl_transport_call *wanted, zhandle_t **handle) {
+    zkl_transport_call call = *wanted;
     char *given = make_odd(wanted->addresses);
     ZKL_TRY(zkl_made(given));
     call.addresses = given;
@@ -86,7 +86,7 @@ int zkl_way_open(zkl_way *self, const zkl_way_call *wanted, zhandle_t **handle) 
 
 /* Some versions of libzookeeper have one buffer for all threads: what is read here may be an
  * address of another client, and is no more than a hint. */
-bool zkl_way_server(zhandle_t *handle, char address[ZKL_ADDRESS_SIZE]) {
+bool zkl_transport_server(zhandle_t *handle, char address[ZKL_ADDRESS_SIZE]) {
     int state = zoo_state(handle);
     const char *server = zoo_get_current_server(handle);
     const char *end = server[0] == '[' ? strchr(server, ']') : NULL;
@@ -95,18 +95,18 @@ bool zkl_way_server(zhandle_t *handle, char address[ZKL_ADDRESS_SIZE]) {
     } else {
         snprintf(address, ZKL_ADDRESS_SIZE, "%s", server);
     }
-    return state != 0 && state != ZOO_NOTCONNECTED_STATE && !zkl_way_line_is_ours(address);
+    return state != 0 && state != ZOO_NOTCONNECTED_STATE && !zkl_transport_line_is_ours(address);
 }
 
 static bool is_elsewhere(zhandle_t *handle, const char *addresses) {
     char address[ZKL_ADDRESS_SIZE];
-    return zkl_way_server(handle, address) &&
+    return zkl_transport_server(handle, address) &&
            !zkl_addresses_contain(addresses, address, strlen(address));
 }
 
 /* libzookeeper compares hosts without their ports: it may take a list for the same as the last one,
  * and stays at a port that is not given any more. */
-static bool give_servers(const zkl_way *self, zhandle_t *handle, const char *given) {
+static bool give_servers(const zkl_transport *self, zhandle_t *handle, const char *given) {
     if (zkl_addresses_look_same(self->given, given) && strcmp(self->given, given) != 0) {
         (void)zoo_set_servers(handle, ZKL_ADDRESS_OF_NOBODY);
     }
@@ -118,7 +118,7 @@ static bool give_servers(const zkl_way *self, zhandle_t *handle, const char *giv
     return zoo_state(handle) == ZOO_NOTCONNECTED_STATE;
 }
 
-bool zkl_way_set_servers(zkl_way *self, zhandle_t *handle, const char *addresses) {
+bool zkl_transport_set_servers(zkl_transport *self, zhandle_t *handle, const char *addresses) {
     char *given = make_odd(addresses);
     if (given == NULL) {
         return false;
@@ -129,7 +129,8 @@ bool zkl_way_set_servers(zkl_way *self, zhandle_t *handle, const char *addresses
     return closed;
 }
 
-zkl_session_state zkl_way_look(const zkl_way *self, zhandle_t *handle, const char **why) {
+zkl_session_state zkl_transport_look(const zkl_transport *self, zhandle_t *handle,
+                                     const char **why) {
     if (self->sasl != NULL && zoo_state(handle) == ZOO_AUTH_FAILED_STATE) {
         *why = "the servers refused the SASL login, or have no SASL";
         return ZKL_SESSION_STATE_AUTH_FAILED;
@@ -142,13 +143,13 @@ zkl_session_state zkl_way_look(const zkl_way *self, zhandle_t *handle, const cha
     return ZKL_SESSION_STATE_CONNECTING;
 }
 
-void zkl_way_close(zkl_way *self, zhandle_t *handle) {
+void zkl_transport_close(zkl_transport *self, zhandle_t *handle) {
     if (self->tls == NULL || zkl_tls_closes(self->tls)) {
         (void)zookeeper_close(handle);
     }
 }
 
-void zkl_way_free(zkl_way *self) {
+void zkl_transport_free(zkl_transport *self) {
     zkl_tls_free(self->tls);
     zkl_sasl_free(self->sasl);
     free(self->given);
@@ -166,7 +167,7 @@ static bool is_connected_to(int descriptor, const struct sockaddr *peer, socklen
 /* libzookeeper, as distributions build it, opens sockets without close-on-exec, and reveals only
  * the address at the other end. So another connection of this process to the same server is marked
  * too. Without /proc none is. */
-void zkl_way_close_on_exec(zhandle_t *handle) {
+void zkl_transport_close_on_exec(zhandle_t *handle) {
     struct sockaddr_storage address = { 0 };
     socklen_t length = sizeof(address);
     const struct sockaddr *server =
