@@ -20,7 +20,9 @@ static bool lends;
 static void contend(void *arg) {
     zkl_lock *lock = NULL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.retain_ms = lends ? PATIENCE_MS : 0;
+    zkl_lending lending = ZKL_LENDING_INIT;
+    lending.retain_ms = PATIENCE_MS;
+    options.lending = lends ? &lending : NULL;
     ZKL_TESTING_EXPECT(zkl_lock_open(arg, "stock", &options, &lock) == ZKL_OK);
     for (long i = 0; i < turns; i++) {
         ZKL_TESTING_EXPECT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL) == ZKL_OK);

@@ -86,7 +86,7 @@ static int describe(zkl_client *client, act *self, bool is_first) {
         print_whose(self, found);
     }
     self->refused = !is_first && held != self->holds;
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return found != NULL ? ZKL_OK : status != ZKL_OK ? status : ZKL_NO_NODE;
 }
 

@@ -17,14 +17,14 @@ void ask_about_root(const settings *all, zkl_client *client) {
         say("%s%s: does not exist: nothing was ever locked there. Are chroot and lock-root right?",
             chroot != NULL ? chroot : "", root);
     }
-    zkl_node_free(node);
+    zkl_report_free(node);
 }
 
 int ask(const settings *all, const char *about, int (*question)(zkl_client *client, void *arg),
         void *arg) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
-    options.recorded_events = 0;
+    options.recorded_events = ZKL_NONE;
     options.label = "zklock";
     options.container_parents = 1; /* what doctor makes goes by itself */
     int status = settings_open_client(all, &options, &client);

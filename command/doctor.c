@@ -253,17 +253,19 @@ static void judge_session(doctor *self, zkl_client *client) {
 /* What is unsupported is told before the files are read, which cannot be there. */
 static void judge_library(doctor *self) {
     static const char nowhere[] = "/dev/null/none";
-    zkl_client_options tls = ZKL_CLIENT_OPTIONS_INIT;
-    zkl_client_options sasl = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_client_options of_client = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security tls = ZKL_SECURITY_INIT;
+    zkl_security sasl = ZKL_SECURITY_INIT;
     zkl_client *client = NULL;
+    of_client.connect_timeout_ms = 1;
     tls.tls_ca_file = nowhere;
     tls.tls_certificate_file = nowhere;
     tls.tls_key_file = nowhere;
-    tls.connect_timeout_ms = 1;
     sasl.sasl_mechanism = "DIGEST-MD5";
-    sasl.connect_timeout_ms = 1;
-    bool has_tls = zkl_client_open("127.0.0.1:1", &tls, &client) != ZKL_UNSUPPORTED;
-    bool has_sasl = zkl_client_open("127.0.0.1:1", &sasl, &client) != ZKL_UNSUPPORTED;
+    of_client.security = &tls;
+    bool has_tls = zkl_client_open("127.0.0.1:1", &of_client, &client) != ZKL_UNSUPPORTED;
+    of_client.security = &sasl;
+    bool has_sasl = zkl_client_open("127.0.0.1:1", &of_client, &client) != ZKL_UNSUPPORTED;
     find(self, LEVEL_OK, "library", "zklock %s; its libzookeeper has %s and %s", zkl_version(),
          has_tls ? "TLS" : "no TLS", has_sasl ? "SASL" : "no SASL");
 }
@@ -439,7 +441,7 @@ static void judge_node(doctor *self, zkl_client *client, const probe *with) {
         find(self, LEVEL_NOT_TESTED, "protection", "our node cannot be read: %s",
              zkl_strerror(status));
     }
-    zkl_node_free(node);
+    zkl_report_free(node);
 }
 
 /* As an identity, our certificate may be in the ACL. */
@@ -450,7 +452,7 @@ static bool is_for_everybody(const probe *with, zkl_client *stranger) {
              with->path);
     int status = zkl_node_read(stranger, parent, ASK_TIMEOUT_MS, &node);
     bool is = status == ZKL_OK && everybody_may(node->acl, "da");
-    zkl_node_free(node);
+    zkl_report_free(node);
     return is;
 }
 
@@ -527,7 +529,7 @@ static void judge_queues(doctor *self, zkl_client *client) {
         find(self, LEVEL_OK, "resources", "%zu below %s, none with a queue that is too long", count,
              self->settings->values[SETTING_LOCK_ROOT]);
     }
-    zkl_resources_free(list);
+    zkl_report_free(list);
 }
 
 /* Nothing is made where nothing is. */
@@ -540,7 +542,7 @@ static bool root_exists(doctor *self, zkl_client *client) {
              "does not exist: nothing was ever locked there. Are chroot and lock-root right?");
         find(self, LEVEL_NOT_TESTED, "permissions", "nothing is made where nothing is");
     }
-    zkl_node_free(root);
+    zkl_report_free(root);
     return status != ZKL_NO_NODE;
 }
 

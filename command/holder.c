@@ -213,7 +213,7 @@ static bool reads_queue(const holder *self, const char *resource, char text[QUEU
     if (queue != NULL) {
         queue_text_position(position, queue, information.session_id);
     }
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     snprintf(text, QUEUE_TEXT_SIZE, "%.128s: %.880s", resource, position);
     return position[0] != '\0';
 }

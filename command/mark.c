@@ -67,7 +67,7 @@ static int read_asked(mark *self, zkl_client *client, const job *what, const zkl
     find_path(self, client, what->resources[0], strrchr(grant->node, '/') + 1);
     int status = zkl_node_read(client, self->path, READ_MS, &own);
     self->asked_ms = status == ZKL_OK ? own->made_ms : 0;
-    zkl_node_free(own);
+    zkl_report_free(own);
     return status == ZKL_NO_NODE ? ZKL_LOST : status;
 }
 
@@ -83,7 +83,7 @@ int mark_look(mark *self, zkl_client *client, const job *what, const zkl_grant *
     self->exists = status == ZKL_OK;
     self->last_ms = self->exists ? number_in(last->data, "asked_ms=") : 0;
     *due = !self->exists || is_due(self, what, last->data);
-    zkl_node_free(last);
+    zkl_report_free(last);
     return status == ZKL_NO_NODE ? ZKL_OK : status;
 }
 
@@ -117,7 +117,7 @@ int mark_write(mark *self, zkl_client *client, const job *what, zkl_lock *lock) 
         int read = zkl_node_read(client, self->path, READ_MS, &found);
         bool is_ours = read == ZKL_OK && number_in(found->data, "token=") == self->token;
         self->exists = read == ZKL_OK;
-        zkl_node_free(found);
+        zkl_report_free(found);
         if (is_ours) {
             return ZKL_OK;
         }

@@ -131,7 +131,7 @@ static int look_at(secure *self, zkl_client *client, const char *path, bool make
             add_node(self, path, "", "make");
         }
     }
-    zkl_node_free(node);
+    zkl_report_free(node);
     return skip_if_refused(self, path, status);
 }
 
@@ -156,7 +156,7 @@ static int look_at_contender(secure *self, zkl_client *client, const char *resou
     if (status == ZKL_OK && is_open(node->acl)) {
         add_contender(self, resource, contender);
     }
-    zkl_node_free(node);
+    zkl_report_free(node);
     bool is_closed_or_gone = status == ZKL_NO_NODE || status == ZKL_NO_PERMISSION;
     return is_closed_or_gone ? ZKL_OK : status;
 }
@@ -169,7 +169,7 @@ static int look_at_queue(secure *self, zkl_client *client, const char *resource)
          i++) {
         status = look_at_contender(self, client, resource, queue->contenders[i]);
     }
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return status;
 }
 
@@ -216,7 +216,7 @@ static int survey(secure *self, zkl_client *client) {
     for (size_t i = 0; list != NULL && status == ZKL_OK && i < list->count; i++) {
         status = look_at_resource(self, client, list->resources[i]);
     }
-    zkl_resources_free(list);
+    zkl_report_free(list);
     return status == ZKL_OK && self->above ? look_above(self, client) : status;
 }
 
@@ -325,7 +325,7 @@ static int close_node(secure *self, zkl_client *client, const char *path) {
     } else if (status == ZKL_NO_NODE) { /* a parent that nobody needs any more */
         status = ZKL_OK;
     }
-    zkl_node_free(node);
+    zkl_report_free(node);
     return skip_if_refused(self, path, status);
 }
 

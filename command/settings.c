@@ -279,22 +279,26 @@ static bool read_secret(const settings *self, setting which, char **secret) {
     return *secret != NULL;
 }
 
+static void take_security(const settings *self, zkl_security *security) {
+    const char *const *values = self->values;
+    security->node_acl = values[SETTING_NODE_ACL];
+    security->parent_acl = values[SETTING_PARENT_ACL];
+    security->tls_ca_file = values[SETTING_TLS_CA_FILE];
+    security->tls_certificate_file = values[SETTING_TLS_CERTIFICATE_FILE];
+    security->tls_key_file = values[SETTING_TLS_KEY_FILE];
+    security->tls_server_names = values[SETTING_TLS_SERVER_NAMES];
+    security->sasl_mechanism = values[SETTING_SASL_MECHANISM];
+    security->sasl_user = values[SETTING_SASL_USER];
+    security->sasl_password_file = values[SETTING_SASL_PASSWORD_FILE];
+    security->sasl_service = values[SETTING_SASL_SERVICE];
+    security->sasl_host = values[SETTING_SASL_HOST];
+}
+
 static void take_settings(const settings *self, zkl_client_options *options) {
     const char *const *values = self->values;
     options->session_timeout_ms = (int32_t)self->session_timeout_ms;
     options->connect_timeout_ms = (int32_t)self->connect_timeout_ms;
     options->lock_root = values[SETTING_LOCK_ROOT];
-    options->node_acl = values[SETTING_NODE_ACL];
-    options->parent_acl = values[SETTING_PARENT_ACL];
-    options->tls_ca_file = values[SETTING_TLS_CA_FILE];
-    options->tls_certificate_file = values[SETTING_TLS_CERTIFICATE_FILE];
-    options->tls_key_file = values[SETTING_TLS_KEY_FILE];
-    options->tls_server_names = values[SETTING_TLS_SERVER_NAMES];
-    options->sasl_mechanism = values[SETTING_SASL_MECHANISM];
-    options->sasl_user = values[SETTING_SASL_USER];
-    options->sasl_password_file = values[SETTING_SASL_PASSWORD_FILE];
-    options->sasl_service = values[SETTING_SASL_SERVICE];
-    options->sasl_host = values[SETTING_SASL_HOST];
     if (values[SETTING_LABEL] != NULL) {
         options->label = values[SETTING_LABEL];
     }
@@ -311,24 +315,27 @@ static int open_client(const settings *self, zkl_client_options *options, zkl_cl
 int settings_open_client(const settings *self, const zkl_client_options *options,
                          zkl_client **client) {
     zkl_client_options all = *options;
+    zkl_security security = ZKL_SECURITY_INIT;
     zkl_credential credentials[ZKL_CREDENTIALS_MAX];
     char *text = NULL;
     char *password = NULL;
     int status = ZKL_INVALID_ARGUMENT;
     const char *path = self->values[SETTING_CREDENTIALS_FILE];
     take_settings(self, &all);
-    all.credentials = credentials;
+    take_security(self, &security);
+    all.security = &security;
+    security.credentials = credentials;
     bool is_right = read_secret(self, SETTING_SASL_PASSWORD_FILE, &password);
     free_secret(password); /* the library reads it at each login; here its permissions were seen */
     password = NULL;
     is_right = is_right && read_secret(self, SETTING_TLS_KEY_PASSWORD_FILE, &password);
     if (is_right && path != NULL) {
         text = read_file(path, true);
-        all.credential_count = text != NULL ? read_credentials(path, text, credentials) : -1;
-        is_right = all.credential_count >= 0;
+        security.credential_count = text != NULL ? read_credentials(path, text, credentials) : -1;
+        is_right = security.credential_count >= 0;
     }
     if (is_right) {
-        all.tls_key_password = password;
+        security.tls_key_password = password;
         status = open_client(self, &all, client);
     }
     free_secret(text);

@@ -99,7 +99,7 @@ static int list_resources(zkl_client *client, void *arg) {
     if (status == ZKL_OK && list != NULL && list->count == 0) {
         ask_about_root(self->settings, client);
     }
-    zkl_resources_free(list);
+    zkl_report_free(list);
     return status != ZKL_OK ? status : printed;
 }
 
@@ -117,7 +117,7 @@ static int run_ls(const subcommand *of, const settings *all, int argc, char **ar
 static json_t *contender_value(const zkl_contender *one) {
     json_t *value = json_object();
     json_object_set_new(value, "node", json_of_text(one->node));
-    json_object_set_new(value, "kind", json_string(zkl_queue_kind_name((int)one->kind)));
+    json_object_set_new(value, "kind", json_string(zkl_lock_mode_name((int)one->mode)));
     json_object_set_new(value, "permits", json_integer((json_int_t)one->permits));
     json_object_set_new(value, "sequence", json_integer((json_int_t)one->sequence));
     json_object_set_new(value, "holds", json_boolean(one->holds));
@@ -161,7 +161,7 @@ static void print_contender(const zkl_contender *one) {
     queue_text_age(age, one);
     printf("  ");
     print_state(one->holds ? "holds" : "waits", one->holds);
-    printf("  %-9s  %-8s  %s\n", one->permits > 0 ? "permit" : zkl_queue_kind_name((int)one->kind),
+    printf("  %-9s  %-8s  %s\n", one->permits > 0 ? "permit" : zkl_lock_mode_name((int)one->mode),
            age, who);
     if (one->status == ZKL_OK) {
         printf("          token %" PRId64 ", ", one->token);
@@ -204,7 +204,7 @@ static int show_status(zkl_client *client, void *arg) {
     if (status == ZKL_OK && queue != NULL && queue->count == 0 && self->resource[0] != '/') {
         ask_about_root(self->settings, client);
     }
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return status != ZKL_OK ? status : printed;
 }
 
@@ -289,7 +289,7 @@ static int show_deadlocks(zkl_client *client, void *arg) {
     if (status == ZKL_OK && found != NULL && found->count == 0) {
         ask_about_root(self->settings, client);
     }
-    zkl_deadlocks_free(found);
+    zkl_report_free(found);
     return status != ZKL_OK ? status : printed;
 }
 

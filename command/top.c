@@ -179,7 +179,7 @@ static void describe(zkl_client *client, const zkl_resource *one, size_t *read,
              : who[0] != '\0' ? "held by "
                               : "",
              who);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 static void print_header(const top *self, const zkl_resource_list *list, size_t busy) {
@@ -239,7 +239,7 @@ static int look(top *self, zkl_client *client) {
         int printed = print_busiest(self, client, list);
         status = self->on_terminal || printed != ZKL_OK ? printed : status;
     }
-    zkl_resources_free(list);
+    zkl_report_free(list);
     return status;
 }
 

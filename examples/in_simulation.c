@@ -50,7 +50,7 @@ static void break_lock(void) {
     ZKL_TESTING_EXPECT(queue->count == 1);
     ZKL_TESTING_EXPECT(
         zkl_node_break(client, broken_resource, queue->contenders[0]->node, TIMEOUT_MS) == ZKL_OK);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     ZKL_TESTING_EXPECT(zkl_client_close(client, TIMEOUT_MS) == ZKL_OK);
 }
 

@@ -33,7 +33,7 @@ static int where(zkl_client *client, const char *resource, const char *node) {
             status = ZKL_OK;
         }
     }
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return status;
 }
 

@@ -24,7 +24,7 @@ static int complain(const char *what, int status) {
 static void print_contender(size_t place, const zkl_contender *one) {
     const zkl_identity *who = &one->identity;
     printf("  %zu %-9s %s pid %s (%s), owner %s, for %" PRId64 " s: %s%s%s\n    node %s\n", place,
-           one->permits > 0 ? "permit" : zkl_queue_kind_name((int)one->kind), who->host,
+           one->permits > 0 ? "permit" : zkl_lock_mode_name((int)one->mode), who->host,
            who->process_id, who->label, who->owner, one->age_ms / 1000,
            one->holds ? "holds" : "behind ", one->waits_for,
            one->revoke_requested ? ", asked to give it up" : "", one->node);
@@ -40,7 +40,7 @@ static int report_queue(zkl_client *client, const char *resource) {
     for (size_t i = 0; i < queue->count; i++) {
         print_contender(i, queue->contenders[i]);
     }
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return ZKL_OK;
 }
 
@@ -61,7 +61,7 @@ static int report_all(zkl_client *client) {
     if (reported == 0) {
         printf("nobody holds a lock or waits for one\n");
     }
-    zkl_resources_free(list);
+    zkl_report_free(list);
     return status;
 }
 
@@ -81,7 +81,7 @@ static int report_deadlocks(zkl_client *client, size_t *count) {
                    wait->resource, wait->node, wait->behind);
         }
     }
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
     return ZKL_OK;
 }
 

@@ -76,7 +76,7 @@ static sight look(void) {
     if (seen.contenders > 0) {
         (void)snprintf(seen.first, sizeof(seen.first), "%s", queue->contenders[0]->node);
     }
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return seen;
 }
 

@@ -39,10 +39,12 @@ static void session_close(void *session) {
 
 static void *contender_open(void *session, const char *resource, int permits) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_lending lending = ZKL_LENDING_INIT;
     struct contender *contender = allocate(1, sizeof *contender);
     options.permits = permits;
-    options.local_hand_offs = peer_lends ? PEER_HAND_OFFS : 0;
-    options.retain_ms = peer_lends ? PEER_RETAIN_MS : 0;
+    lending.hand_offs = PEER_HAND_OFFS;
+    lending.retain_ms = PEER_RETAIN_MS;
+    options.lending = peer_lends ? &lending : NULL;
     require(zkl_lock_open(session, resource, &options, &contender->lock), "lock");
     return contender;
 }

@@ -44,17 +44,10 @@
 extern "C" {
 #endif
 
+/** Frees a result of any function here. NULL is allowed. Any thread; does not block. */
+ZKL_API void zkl_report_free(void *report);
+
 /* ---- The queue of a resource --------------------------------------------- */
-
-typedef enum zkl_queue_kind {
-    ZKL_QUEUE_EXCLUSIVE = 0, /* with permits: one permit of a semaphore */
-    ZKL_QUEUE_READ = 1,
-    ZKL_QUEUE_WRITE = 2,
-    ZKL_QUEUE_UNKNOWN = 3 /* of another library; counts as exclusive */
-} zkl_queue_kind;
-
-/** The name of a kind, for example "exclusive". Static, never NULL. */
-ZKL_API const char *zkl_queue_kind_name(int kind);
 
 /** Who a contender is, according to its node's data. A field is "" if the data do not have it.
  *  zklock's nodes have all fields, unless somebody has asked for their lock (zkl_node_revoke),
@@ -72,7 +65,8 @@ typedef struct zkl_identity {
 typedef struct zkl_contender {
     size_t struct_size; /* of the library's struct; later versions append */
     const char *node;   /* its name below the resource, as zkl_node_break takes it */
-    zkl_queue_kind kind;
+    zkl_mode mode;      /* ZKL_EXCLUSIVE with permits: one permit of a semaphore. ZKL_OTHER_MODE:
+                           of another library; counts as exclusive */
     uint32_t permits;   /* how many the semaphore has; 0: it is a lock */
     int32_t sequence;   /* its sequence number: the order of the queue, with gaps */
     int64_t session_id; /* the end of this session deletes the node; 0: a persistent node, made by
@@ -86,7 +80,7 @@ typedef struct zkl_contender {
     const char *waits_for; /* the nearest node in its way; "" if there is none. A permit has none
                               while fewer than `permits` requests are before it */
     int status;            /* ZKL_OK, or why its node could not be read. Then only what its name
-                              says is known: its place, kind, permits and sequence */
+                              says is known: its place, mode, permits and sequence */
 } zkl_contender;
 
 /** The contenders of a resource, in the order of the queue. */
@@ -103,16 +97,13 @@ typedef struct zkl_queue {
  *
  * resource  as for zkl_lock_open, or a stripe, such as "hot/stripe-0003". A resource that does not
  *           exist has an empty queue. So has a striped lock itself: its stripes have the queues.
- * queue     receives the result; free it with zkl_queue_free. A contender whose node may not be
- * read is included, with its status.
+ * queue     receives the result; free it with zkl_report_free. A contender whose node may not
+ *           be read is included, with its status.
  *
  * Returns ZKL_OK, or a status named at the top of this header.
  */
 ZKL_API int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout_ms,
                                zkl_queue **queue);
-
-/** Frees a result. NULL is allowed. */
-ZKL_API void zkl_queue_free(zkl_queue *queue);
 
 /* ---- All resources ---------------------------------------------------------- */
 
@@ -134,14 +125,12 @@ typedef struct zkl_resource_list {
  * contenders of each. Resources elsewhere, named by an absolute path, are not included. Costs one
  * list for each resource and stripe.
  *
- * list  receives the result; free it with zkl_resources_free. A resource that may not be read is
+ * list  receives the result; free it with zkl_report_free. A resource that may not be read is
  *       included, with its status.
  *
  * Returns ZKL_OK, or a status named at the top of this header.
  */
 ZKL_API int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resource_list **list);
-/** Frees a result. NULL is allowed. */
-ZKL_API void zkl_resources_free(zkl_resource_list *list);
 
 /* ---- Deadlocks -------------------------------------------------------------- */
 
@@ -199,20 +188,18 @@ typedef struct zkl_deadlocks {
  * Costs one list for each resource and stripe, and a read of each contender of those that have more
  * than one. It changes nothing.
  *
- * deadlocks  receives the result; free it with zkl_deadlocks_free.
+ * deadlocks  receives the result; free it with zkl_report_free.
  *
  * Returns ZKL_OK, or a status named at the top of this header.
  */
 ZKL_API int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadlocks **deadlocks);
-/** Frees a result. NULL is allowed. */
-ZKL_API void zkl_deadlocks_free(zkl_deadlocks *deadlocks);
 
 /* ---- Asking a holder to give its lock up ----------------------------------------- */
 
 /**
  * Asks the contender that made a node to give up its lock. This is only a request. A zklock holder
  * receives ZKL_STATE_REVOKE_REQUESTED in its state callback, if its lock was opened as `revocable`
- * (or its client's nodes are not protected: see zkl_client_options). A Curator holder is told if it
+ * (or its client's nodes are not protected: see zkl_security). A Curator holder is told if it
  * called makeRevocable. kazoo and go-zookeeper do not support it.
  *
  * It replaces the node's data by __REVOKE__, as Curator's Revoker does, so the contender's identity
@@ -279,14 +266,12 @@ typedef struct zkl_node {
  *
  * path  absolute, below the chroot of the client's host list, as in a transaction; or "/", the
  *       chroot itself; or "/zookeeper/quota".
- * node  receives the result on ZKL_OK; free it with zkl_node_free.
+ * node  receives the result on ZKL_OK; free it with zkl_report_free.
  *
  * Returns ZKL_OK, ZKL_NO_NODE, or a status named at the top of this header.
  */
 ZKL_API int zkl_node_read(zkl_client *client, const char *path, int64_t timeout_ms,
                           zkl_node **node);
-/** Frees a result. NULL is allowed. */
-ZKL_API void zkl_node_free(zkl_node *node);
 
 /**
  * Sets the ACL of any node, which takes the permission ADMIN there. The servers do not check that
@@ -295,7 +280,7 @@ ZKL_API void zkl_node_free(zkl_node *node);
  * with: ZKL_INVALID_ARGUMENT.
  *
  * path  as in zkl_node_read.
- * acl   as node_acl of zkl_client_options; not NULL.
+ * acl   as node_acl of zkl_security; not NULL.
  *
  * Returns ZKL_OK (it is so, perhaps for the second time, if the first reply was lost), ZKL_NO_NODE,
  * ZKL_NO_PERMISSION (also if the servers know no such scheme, or nobody for whom `auth` would

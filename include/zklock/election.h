@@ -88,8 +88,7 @@ typedef struct zkl_election_options {
     const char *parent_acl;
 } zkl_election_options;
 
-#define ZKL_ELECTION_OPTIONS_INIT                                                                  \
-    { sizeof(zkl_election_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+#define ZKL_ELECTION_OPTIONS_INIT ZKL_SIZED(zkl_election_options)
 
 /**
  * Opens a candidate. No I/O: it does not campaign yet.

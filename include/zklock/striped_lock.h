@@ -69,8 +69,8 @@ ZKL_CHECKED_API int zkl_striped_lock_open(zkl_client *client, const char *resour
  *         ZKL_ALL_STRIPES; `node` is then the first one's. `waited_ms` includes the time for all
  *         stripes that were tried.
  *
- * mode, timeout_ms and the statuses are as in zkl_lock_acquire(). zkl_striped_lock_held() returns
- * the lock that holds what was acquired.
+ * Blocks as zkl_lock_acquire() does; mode, timeout_ms and the statuses are as there.
+ * zkl_striped_lock_held() returns the lock that holds what was acquired.
  */
 ZKL_CHECKED_API int zkl_striped_lock_acquire(zkl_striped_lock *striped_lock, int32_t stripe,
                                              zkl_mode mode, int64_t timeout_ms, zkl_grant *grant);

@@ -60,20 +60,19 @@ extern "C" {
 
 typedef struct zkl_testing_options {
     size_t struct_size;
-    /** All random choices are drawn from it. */
+    /** All random choices are drawn from it. 0: 1. */
     uint64_t seed;
-    /** 1 to 9. */
+    /** At most 9. 0: 3. */
     uint32_t servers;
     /** 10 to 60000: tickTime. Session timeouts are clamped to 2 to 20 ticks, as real servers
-     *  do, and sessions end at the end of a tick. */
+     *  do, and sessions end at the end of a tick. 0: 2000, ZooKeeper's usual tick. */
     int32_t tick_ms;
-    /** >= 1, in virtual time. A longer run ends the program, because some task waits for ever. */
+    /** In virtual time. A longer run ends the program, because some task waits for ever. 0: an
+     *  hour. */
     int64_t time_limit_ms;
 } zkl_testing_options;
 
-/** Three servers with ZooKeeper's usual tick, and a time limit of an hour. */
-#define ZKL_TESTING_OPTIONS_INIT                                                                   \
-    { sizeof(zkl_testing_options), 1, 3, 2000, 3600000 }
+#define ZKL_TESTING_OPTIONS_INIT ZKL_SIZED(zkl_testing_options)
 
 /**
  * Begins a simulation at time 0, with servers that have no nodes.
@@ -166,7 +165,7 @@ ZKL_API zkl_testing_task *zkl_testing_start(void (*run)(void *arg), void *arg);
 /** Waits until a task has ended. */
 ZKL_API void zkl_testing_join(zkl_testing_task *task);
 
-/** Whether a task has ended: 1 or 0. */
+/** Returns 1 if a task has ended, else 0. */
 ZKL_API int zkl_testing_has_ended(const zkl_testing_task *task);
 
 /* ---- Processes ---------------------------------------------------------------------- */

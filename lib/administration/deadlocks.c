@@ -286,7 +286,3 @@ int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadlocks **d
     *deadlocks = made;
     return status;
 }
-
-void zkl_deadlocks_free(zkl_deadlocks *deadlocks) {
-    zkl_report_free(deadlocks);
-}

@@ -79,6 +79,12 @@ static int64_t token_of(const zkl_line_entry *entry, const char *text, int64_t z
     return is_one ? earlier : zxid;
 }
 
+static zkl_mode mode_of(zkl_node_name name) {
+    return name.permits > 0                ? ZKL_EXCLUSIVE
+           : name.kind == ZKL_NODE_UNKNOWN ? ZKL_OTHER_MODE
+                                           : (zkl_mode)name.kind;
+}
+
 static int describe(zkl_line_entry *entry, zkl_pool *pool, const zkl_reply *reply) {
     zkl_node_identity data;
     char *room = zkl_pool_take(pool, zkl_node_identity_room(reply->data_length));
@@ -90,7 +96,7 @@ static int describe(zkl_line_entry *entry, zkl_pool *pool, const zkl_reply *repl
     entry->contender = (zkl_contender){
         .struct_size = sizeof(zkl_contender),
         .node = entry->member.text,
-        .kind = name.permits > 0 ? ZKL_QUEUE_EXCLUSIVE : (zkl_queue_kind)name.kind,
+        .mode = mode_of(name),
         .permits = name.permits,
         .sequence = name.sequence,
         .session_id = reply->ephemeral_owner,

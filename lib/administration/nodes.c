@@ -125,10 +125,6 @@ int zkl_node_read(zkl_client *client, const char *path, int64_t timeout_ms, zkl_
     return status;
 }
 
-void zkl_node_free(zkl_node *node) {
-    zkl_report_free(node);
-}
-
 int zkl_node_set_acl(zkl_client *client, const char *path, const char *acl, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
     zkl_inquiry inquiry;

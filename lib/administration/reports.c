@@ -36,14 +36,6 @@ int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout
     return status;
 }
 
-void zkl_queue_free(zkl_queue *queue) {
-    zkl_report_free(queue);
-}
-
-const char *zkl_queue_kind_name(int kind) {
-    return kind == ZKL_QUEUE_UNKNOWN ? "unknown" : zkl_lock_mode_name(kind);
-}
-
 /* ---- All resources -------------------------------------------------------------------------- */
 
 static size_t count_contenders(zkl_children children) {
@@ -87,8 +79,4 @@ int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resource_list
     int status = zkl_report_make(client, timeout_ms, NULL, fill_list, &made);
     *list = made;
     return status;
-}
-
-void zkl_resources_free(zkl_resource_list *list) {
-    zkl_report_free(list);
 }

@@ -24,8 +24,6 @@ typedef int zkl_report_fill(zkl_report *report, zkl_inquiry *inquiry, const char
  *  NULL. Returns the report's status; or another one, and NULL as the result. */
 int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource,
                     zkl_report_fill *fill, void **result);
-/** NULL does nothing. */
-void zkl_report_free(void *report);
 
 /** A resource as for zkl_lock_open, or a stripe of a name: "<name>/stripe-0003". Else
  *  ZKL_INVALID_ARGUMENT. */

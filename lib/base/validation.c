@@ -14,9 +14,11 @@ enum { PORT_MAX = 65535 };
 #define HAS_NO_TAIL(type, last)                                                                    \
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)NULL)->last),            \
                    #type " ends in padding: fill it with a reserved field")
-HAS_NO_TAIL(zkl_client_options, reserved);
+HAS_NO_TAIL(zkl_client_options, security);
+HAS_NO_TAIL(zkl_security, sasl_host);
 HAS_NO_TAIL(zkl_client_information, lock_root);
-HAS_NO_TAIL(zkl_lock_options, retain_ms);
+HAS_NO_TAIL(zkl_lock_options, lending);
+HAS_NO_TAIL(zkl_lending, retain_ms);
 HAS_NO_TAIL(zkl_credential, size);
 HAS_NO_TAIL(zkl_lock_information, local_number);
 HAS_NO_TAIL(zkl_grant, local_number);

@@ -68,11 +68,11 @@ struct zkl_client {
     char *lock_root; /* with the chroot */
     char *label;
     char *identity;
-    zkl_client_options
-        options; /* its pointers are good while it is being opened, those to ACLs always */
-    zkl_lock_options usual;   /* of handles that were given none: with those ACLs */
-    uint64_t last_lock_id;    /* of handles */
-    size_t watched_bytes_max; /* of each session; less than usual in some tests */
+    zkl_client_options options; /* its other pointers are good while it is being opened */
+    zkl_security security;      /* of the options; its texts and files are copies in the pool */
+    zkl_lock_options usual;     /* of handles that were given none: with those ACLs */
+    uint64_t last_lock_id;      /* of handles */
+    size_t watched_bytes_max;   /* of each session; less than usual in some tests */
     zkl_credentials credentials;
     zkl_callback_queue *callbacks; /* NULL: until a handle needs it, if it has a thread */
     zkl_grant told;                /* in the callback that runs, if it tells of an acquire's */

@@ -156,7 +156,7 @@ static int check_record(const zkl_client *client, const char *path) {
     ZKL_TRY(zkl_validate_file_name("path", path));
     return client->recorder != NULL
                ? ZKL_OK
-               : zkl_refuse("client", NULL, "keeps no record: its recorded_events is 0");
+               : zkl_refuse("client", NULL, "keeps no record: its recorded_events is ZKL_NONE");
 }
 
 int zkl_client_write_record(zkl_client *client, const char *path) {

@@ -22,6 +22,23 @@ enum { DRAIN_MS = 1000, DRAIN_LONGEST_MS = 5000 };
 
 /* ---- Input -------------------------------------------------------------------------------- */
 
+static int32_t or_default(int32_t given, int32_t usual) {
+    return given != 0 ? given : usual;
+}
+
+static void take_defaults(zkl_client_options *options) {
+    options->session_timeout_ms =
+        or_default(options->session_timeout_ms, ZKL_SESSION_TIMEOUT_DEFAULT_MS);
+    options->connect_timeout_ms =
+        or_default(options->connect_timeout_ms, ZKL_CONNECT_TIMEOUT_DEFAULT_MS);
+    options->recorded_events = or_default(options->recorded_events, ZKL_RECORDED_EVENTS_DEFAULT);
+    options->log_level =
+        (zkl_log_level)or_default((int32_t)options->log_level, (int32_t)ZKL_LOG_INFO);
+    if (options->lock_root == NULL) {
+        options->lock_root = ZKL_LOCK_ROOT_DEFAULT;
+    }
+}
+
 static int check_numbers(const zkl_client_options *options) {
     ZKL_TRY(zkl_validate_range("session_timeout_ms", options->session_timeout_ms,
                                ZKL_SESSION_TIMEOUT_MIN_MS, ZKL_SESSION_TIMEOUT_MAX_MS));
@@ -31,13 +48,11 @@ static int check_numbers(const zkl_client_options *options) {
         zkl_validate_range("log_level", (int64_t)options->log_level, ZKL_LOG_ERROR, ZKL_LOG_DEBUG));
     ZKL_TRY(zkl_validate_range("dispatch", (int64_t)options->dispatch, ZKL_DISPATCH_THREAD,
                                ZKL_DISPATCH_CALLER));
-    if (options->recorded_events != 0) {
+    if (options->recorded_events != ZKL_NONE) {
         ZKL_TRY(zkl_validate_range("recorded_events", options->recorded_events,
                                    ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX));
     }
     ZKL_TRY(zkl_validate_range("container_parents", options->container_parents, 0, 1));
-    ZKL_TRY(zkl_validate_range("unprotected", options->unprotected, 0, 1));
-    ZKL_TRY(zkl_validate_range("reserved", options->reserved, 0, 0));
     return zkl_validate_range("metrics", options->metrics, 0, 1);
 }
 
@@ -45,12 +60,25 @@ static int check_options(const zkl_client_options *options) {
     ZKL_TRY(check_numbers(options));
     ZKL_TRY(zkl_validate_path("lock_root", options->lock_root, ZKL_ROOT_MAX));
     ZKL_TRY(zkl_validate_text("label", options->label, ZKL_LABEL_MAX));
-    ZKL_TRY(zkl_acl_validate("node_acl", options->node_acl));
-    ZKL_TRY(zkl_acl_validate("parent_acl", options->parent_acl));
-    ZKL_TRY(zkl_secure_options_check(options));
     return options->record_directory != NULL
                ? zkl_validate_file_name("record_directory", options->record_directory)
                : ZKL_OK;
+}
+
+static int check_security(const zkl_security *security) {
+    ZKL_TRY(zkl_validate_range("unprotected", security->unprotected, 0, 1));
+    ZKL_TRY(zkl_acl_validate("node_acl", security->node_acl));
+    ZKL_TRY(zkl_acl_validate("parent_acl", security->parent_acl));
+    return zkl_secure_options_check(security);
+}
+
+static int read_options(const zkl_client_options *given, zkl_client_options *options,
+                        zkl_security *security) {
+    ZKL_TRY(zkl_struct_read("zkl_client_options", given, options, sizeof(*options)));
+    take_defaults(options);
+    ZKL_TRY(check_options(options));
+    ZKL_TRY(zkl_struct_read("zkl_security", options->security, security, sizeof(*security)));
+    return check_security(security);
 }
 
 /* ---- Its parts ---------------------------------------------------------------------------- */
@@ -68,21 +96,21 @@ static int copy_strings(zkl_client *client, const char *hosts, size_t servers_le
     client->label = zkl_pool_print(pool, "%.*s", ZKL_LABEL_MAX, label);
     client->identity = zkl_pool_print(pool, "host=%s\npid=%ld\nlabel=%.*s\n", host,
                                       (long)client->open.process, ZKL_LABEL_MAX, label);
-    client->options.node_acl = zkl_pool_copy_text(pool, client->options.node_acl);
-    client->options.parent_acl = zkl_pool_copy_text(pool, client->options.parent_acl);
+    client->security.node_acl = zkl_pool_copy_text(pool, client->security.node_acl);
+    client->security.parent_acl = zkl_pool_copy_text(pool, client->security.parent_acl);
     client->usual = (zkl_lock_options)ZKL_LOCK_OPTIONS_INIT;
-    client->usual.node_acl = client->options.node_acl;
-    client->usual.parent_acl = client->options.parent_acl;
+    client->usual.node_acl = client->security.node_acl;
+    client->usual.parent_acl = client->security.parent_acl;
     client->servers = strndup(hosts, servers_length);
     ZKL_TRY(zkl_made(client->servers));
-    zkl_secure_options_copy(&client->options, pool);
-    if (client->options.tls_server_names == NULL) {
-        client->options.tls_server_names = client->servers;
+    zkl_secure_options_copy(&client->security, pool);
+    if (client->security.tls_server_names == NULL) {
+        client->security.tls_server_names = client->servers;
     }
     return zkl_pool_status(pool);
 }
 
-static zkl_client *make_client(const zkl_client_options *options) {
+static zkl_client *make_client(const zkl_client_options *options, const zkl_security *security) {
     zkl_client *client = calloc(1, sizeof(*client));
     if (client == NULL) {
         return NULL;
@@ -93,6 +121,7 @@ static zkl_client *make_client(const zkl_client_options *options) {
     zkl_handle_open("client", &client->open);
     client->references = 1;
     client->options = *options;
+    client->security = *security;
     client->watched_bytes_max = ZKL_WATCHED_BYTES_MAX;
     return client;
 }
@@ -108,7 +137,7 @@ static int open_metrics(zkl_client *client) {
 /* A queue of callbacks that has a thread is started when a handle needs it. */
 static int open_parts(zkl_client *client) {
     const zkl_client_options *options = &client->options;
-    if (options->recorded_events != 0) {
+    if (options->recorded_events != ZKL_NONE) {
         client->recorder =
             zkl_recorder_open(options->recorded_events, client->label, options->record_directory);
         ZKL_TRY(zkl_made(client->recorder));
@@ -225,7 +254,7 @@ static void shut_down(zkl_client *client) {
     client->log = NULL;
     zkl_sessions_free(client);
     zkl_credentials_wipe(&client->credentials);
-    zkl_secure_options_wipe(&client->options);
+    zkl_secure_options_wipe(&client->security);
 }
 
 static int end(zkl_client *client, int64_t timeout_ms) {
@@ -306,11 +335,11 @@ static int await_first_session(zkl_client *client, const char *hosts) {
 
 static int start(zkl_client *client, const char *hosts, size_t servers_length, const char *chroot) {
     ZKL_TRY(copy_strings(client, hosts, servers_length, chroot));
-    client->credentials.callback = client->options.credential_callback;
-    client->credentials.arg = client->options.credential_arg;
-    ZKL_TRY(zkl_credentials_take(&client->credentials, client->options.credentials,
-                                 client->options.credential_count));
-    ZKL_TRY(zkl_connection_check(&client->options));
+    client->credentials.callback = client->security.credential_callback;
+    client->credentials.arg = client->security.credential_arg;
+    ZKL_TRY(zkl_credentials_take(&client->credentials, client->security.credentials,
+                                 client->security.credential_count));
+    ZKL_TRY(zkl_connection_check(&client->security));
     ZKL_TRY(open_parts(client));
     ZKL_TRY(zkl_sessions_start(client));
     return await_first_session(client, hosts);
@@ -322,12 +351,12 @@ int zkl_client_open(const char *hosts, const zkl_client_options *given, zkl_clie
     *result = NULL;
     ZKL_TRY(zkl_check_may_wait());
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security security = ZKL_SECURITY_INIT;
     size_t servers_length = 0;
     const char *chroot = NULL;
     ZKL_TRY(zkl_validate_hosts(hosts, &servers_length, &chroot));
-    ZKL_TRY(zkl_struct_read("zkl_client_options", given, &options, sizeof(options)));
-    ZKL_TRY(check_options(&options));
-    zkl_client *client = make_client(&options);
+    ZKL_TRY(read_options(given, &options, &security));
+    zkl_client *client = make_client(&options, &security);
     ZKL_TRY(zkl_made(client));
     int status = start(client, hosts, servers_length, chroot);
     if (status != ZKL_OK) {
@@ -346,8 +375,8 @@ static int change_servers(zkl_client *client, char *servers) {
         free(servers);
         return ZKL_CLOSED;
     }
-    if (client->options.tls_server_names == client->servers) {
-        client->options.tls_server_names = servers;
+    if (client->security.tls_server_names == client->servers) {
+        client->security.tls_server_names = servers;
     }
     free(client->servers);
     client->servers = servers;
@@ -406,8 +435,8 @@ int zkl_client_set_credentials(zkl_client *client, const zkl_credential *credent
                                int32_t count) {
     ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_handle_check("client", client));
-    zkl_credentials given = { .callback = client->options.credential_callback,
-                              .arg = client->options.credential_arg };
+    zkl_credentials given = { .callback = client->security.credential_callback,
+                              .arg = client->security.credential_arg };
     int status = zkl_credentials_take(&given, credentials, count);
     if (status == ZKL_OK) {
         status = change_credentials(client, &given);

@@ -8,11 +8,13 @@
 #include "base/validation.h"
 #include "session/protection.h"
 
-/* No message shows a secret. */
-static int check(const zkl_credential *credential, size_t index) {
+/* Checks a credential, and gives it the usual scheme if it has none. No message shows a secret. */
+static int complete(zkl_credential *credential, size_t index) {
     char what[64];
+    if (credential->scheme == NULL) {
+        credential->scheme = "digest";
+    }
     snprintf(what, sizeof(what), "scheme of credential %zu", index);
-    ZKL_TRY(zkl_validate_pointer(what, credential->scheme));
     ZKL_TRY(zkl_validate_text(what, credential->scheme, ZKL_SCHEME_MAX));
     if (credential->scheme[0] == '\0') {
         return zkl_refuse(what, "", "must not be empty");
@@ -48,7 +50,7 @@ int zkl_credentials_take(zkl_credentials *self, const zkl_credential *list, int3
         zkl_credential one = ZKL_CREDENTIAL_INIT;
         ZKL_TRY(zkl_struct_read("zkl_credential", (const char *)list + i * list->struct_size, &one,
                                 sizeof(one)));
-        ZKL_TRY(check(&one, i));
+        ZKL_TRY(complete(&one, i));
         ZKL_TRY(copy(&self->list[i], &self->pool, &one));
         self->count++;
     }
@@ -74,7 +76,7 @@ static bool ask(const zkl_credentials *self, size_t index, zkl_credential *crede
     zkl_thread_runs_callbacks(true);
     bool given = self->callback(self->arg, index, credential) != 0;
     zkl_thread_runs_callbacks(false);
-    if (given && check(credential, index) != ZKL_OK) {
+    if (given && complete(credential, index) != ZKL_OK) {
         *credential = ZKL_CREDENTIAL_WRONG;
     }
     return given;

@@ -16,7 +16,7 @@ typedef struct option {
 } option;
 
 #define OPTION(name, kind, is_sasl)                                                                \
-    { #name, offsetof(zkl_client_options, name), kind, is_sasl }
+    { #name, offsetof(zkl_security, name), kind, is_sasl }
 
 static const option known[] = {
     OPTION(tls_ca_file, FILE_NAME, false),
@@ -33,7 +33,7 @@ static const option known[] = {
 };
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
-static const char **value_of(zkl_client_options *options, const option *one) {
+static const char **value_of(zkl_security *options, const option *one) {
     return (const char **)((char *)options + one->offset);
 }
 
@@ -51,7 +51,7 @@ static int check_value(const option *one, const char *value) {
     }
 }
 
-static int check_all(zkl_client_options *options) {
+static int check_all(zkl_security *options) {
     for (size_t i = 0; i < KNOWN; i++) {
         const option *one = &known[i];
         const char *value = *value_of(options, one);
@@ -65,8 +65,8 @@ static int check_all(zkl_client_options *options) {
     return ZKL_OK;
 }
 
-int zkl_secure_options_check(const zkl_client_options *options) {
-    zkl_client_options copy = *options;
+int zkl_secure_options_check(const zkl_security *options) {
+    zkl_security copy = *options;
     ZKL_TRY(check_all(&copy));
     if (options->tls_ca_file != NULL && options->sasl_mechanism != NULL) {
         return zkl_refuse("sasl_mechanism", options->sasl_mechanism,
@@ -84,14 +84,14 @@ int zkl_secure_options_check(const zkl_client_options *options) {
     return ZKL_OK;
 }
 
-void zkl_secure_options_copy(zkl_client_options *options, zkl_pool *pool) {
+void zkl_secure_options_copy(zkl_security *options, zkl_pool *pool) {
     for (size_t i = 0; i < KNOWN; i++) {
         const char **value = value_of(options, &known[i]);
         *value = zkl_pool_copy_text(pool, *value);
     }
 }
 
-void zkl_secure_options_wipe(zkl_client_options *options) {
+void zkl_secure_options_wipe(zkl_security *options) {
     for (size_t i = 0; i < KNOWN; i++) {
         char *value = (char *)*value_of(options, &known[i]);
         if (value != NULL && known[i].kind == SECRET) {

@@ -5,8 +5,8 @@
 #include "zklock/zklock.h"
 
 /** Whether they go together. ZKL_OK, or ZKL_INVALID_ARGUMENT. */
-int zkl_secure_options_check(const zkl_client_options *options);
+int zkl_secure_options_check(const zkl_security *options);
 /** Replaces the strings by copies. */
-void zkl_secure_options_copy(zkl_client_options *options, zkl_pool *pool);
+void zkl_secure_options_copy(zkl_security *options, zkl_pool *pool);
 /** Overwrites the copies of passwords. */
-void zkl_secure_options_wipe(zkl_client_options *options);
+void zkl_secure_options_wipe(zkl_security *options);

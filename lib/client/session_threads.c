@@ -458,13 +458,14 @@ static void free_session(zkl_client_session *self) {
 
 /* What another session has been refused is not tried again. */
 static zkl_protection protection_of(const zkl_client *client) {
-    const zkl_client_options *options = &client->options;
+    const zkl_security *security = &client->security;
     const zkl_client_session *first = client->sessions;
     return (zkl_protection){
         .wanted =
-            first != NULL ? first->session.sender.protection.wanted : options->unprotected == 0,
-        .uses_auth = zkl_acl_uses_auth(options->node_acl) || zkl_acl_uses_auth(options->parent_acl),
-        .has_others = options->tls_certificate_file != NULL || options->sasl_mechanism != NULL,
+            first != NULL ? first->session.sender.protection.wanted : security->unprotected == 0,
+        .uses_auth =
+            zkl_acl_uses_auth(security->node_acl) || zkl_acl_uses_auth(security->parent_acl),
+        .has_others = security->tls_certificate_file != NULL || security->sasl_mechanism != NULL,
     };
 }
 
@@ -474,11 +475,11 @@ static zkl_client_session *make_session(zkl_client *client) {
         return NULL;
     }
     zkl_listener listener = { .arg = self,
-                              .options = &client->options,
+                              .options = &client->security,
                               .session = on_session_news,
                               .watch_fired = on_watch_fired,
                               .answered = on_answered,
-                              .is_anonymous = client->options.unprotected != 0 &&
+                              .is_anonymous = client->security.unprotected != 0 &&
                                               client->credentials.callback == NULL &&
                                               client->credentials.count == 0,
                               .next_credential = next_credential,

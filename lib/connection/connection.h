@@ -14,7 +14,7 @@ typedef struct zkl_connection zkl_connection;
 
 /** Whether a connection with the options' TLS or SASL can be had: ZKL_OK; ZKL_UNSUPPORTED or
  *  ZKL_INVALID_ARGUMENT with a message, ZKL_NO_MEMORY or ZKL_SYSTEM. */
-int zkl_connection_check(const zkl_client_options *options);
+int zkl_connection_check(const zkl_security *options);
 
 /** `mutex` is the client's: it is taken for everything that is delivered. NULL: out of memory. */
 zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener);

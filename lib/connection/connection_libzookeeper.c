@@ -502,7 +502,7 @@ static void keep_addresses(zkl_connection *self, const char *addresses) {
     self->addresses = kept;
 }
 
-int zkl_connection_check(const zkl_client_options *options) {
+int zkl_connection_check(const zkl_security *options) {
     return zkl_transport_check(options);
 }
 

@@ -80,7 +80,7 @@ typedef void zkl_reply_callback(void *arg, const zkl_reply *reply);
 /** Callbacks of a connection. All run with the client's mutex held. */
 typedef struct zkl_listener {
     void *arg;
-    const zkl_client_options *options; /* of TLS and SASL; NULL: neither */
+    const zkl_security *options; /* of TLS and SASL; NULL: neither */
     void (*session)(void *arg, const zkl_session_news *news);
     void (*watch_fired)(void *arg, uint64_t watch_id, zkl_watch_event event);
     void (*answered)(void *arg); /* a request is over */

@@ -15,7 +15,7 @@ enum { CALLBACKS = 4 };
 
 /* libzookeeper keeps the pointer to the callbacks, and Cyrus SASL that to the secret. */
 struct zkl_sasl {
-    const zkl_client_options *options;
+    const zkl_security *options;
     sasl_callback_t callbacks[CALLBACKS];
     sasl_secret_t *secret; /* with room for the longest */
 };
@@ -81,7 +81,7 @@ static bool read_password(const char *name, char password[ZKL_SECRET_MAX + 1]) {
 /* From the file at each login, so that it can be changed. */
 static int tell_password(sasl_conn_t *connection, void *context, int id, sasl_secret_t **secret) {
     zkl_sasl *self = context;
-    const zkl_client_options *options = self->options;
+    const zkl_security *options = self->options;
     char *password = (char *)self->secret->data;
     (void)connection;
     (void)id;
@@ -101,7 +101,7 @@ static int tell_password(sasl_conn_t *connection, void *context, int id, sasl_se
 
 /* ---- Handles -------------------------------------------------------------------------------- */
 
-int zkl_sasl_make(const zkl_client_options *options, zkl_sasl **made) {
+int zkl_sasl_make(const zkl_security *options, zkl_sasl **made) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     zkl_sasl *self = calloc(1, sizeof(*self));
     sasl_secret_t *secret = calloc(1, sizeof(*secret) + ZKL_SECRET_MAX + 1);
@@ -129,7 +129,7 @@ int zkl_sasl_make(const zkl_client_options *options, zkl_sasl **made) {
 }
 
 zhandle_t *zkl_sasl_open(zkl_sasl *self, const zkl_transport_call *call) {
-    const zkl_client_options *options = self->options;
+    const zkl_security *options = self->options;
     zoo_sasl_params_t parameters = {
         .service = options->sasl_service != NULL ? options->sasl_service : "zookeeper",
         .host = options->sasl_host != NULL ? options->sasl_host : "zk-sasl-md5",
@@ -150,7 +150,7 @@ void zkl_sasl_free(zkl_sasl *self) {
 
 #else
 
-int zkl_sasl_make(const zkl_client_options *options, zkl_sasl **made) {
+int zkl_sasl_make(const zkl_security *options, zkl_sasl **made) {
     (void)made;
     zkl_error_note("sasl_mechanism", options->sasl_mechanism,
                    "this libzookeeper was built without Cyrus SASL, as those of Debian are: build "

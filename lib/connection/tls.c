@@ -358,7 +358,7 @@ static int read_files(zkl_tls *self) {
     return status;
 }
 
-int zkl_tls_make(const zkl_client_options *options, pthread_mutex_t *mutex, zkl_tls **made) {
+int zkl_tls_make(const zkl_security *options, pthread_mutex_t *mutex, zkl_tls **made) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     zkl_tls *self = calloc(1, sizeof(*self));
     ZKL_TRY(zkl_made(self));
@@ -495,7 +495,7 @@ void zkl_tls_free(zkl_tls *self) {
 
 #include <errno.h>
 
-int zkl_tls_make(const zkl_client_options *options, pthread_mutex_t *mutex, zkl_tls **made) {
+int zkl_tls_make(const zkl_security *options, pthread_mutex_t *mutex, zkl_tls **made) {
     (void)mutex;
     (void)made;
     zkl_error_note("tls_ca_file", options->tls_ca_file,

@@ -12,7 +12,7 @@ typedef struct zkl_tls zkl_tls;
 
 /** Reads the files of the options. ZKL_OK, ZKL_NO_MEMORY, ZKL_SYSTEM, ZKL_INVALID_ARGUMENT with a
  *  message, or ZKL_UNSUPPORTED: libzookeeper has no TLS. */
-int zkl_tls_make(const zkl_client_options *options, pthread_mutex_t *mutex, zkl_tls **made);
+int zkl_tls_make(const zkl_security *options, pthread_mutex_t *mutex, zkl_tls **made);
 void zkl_tls_free(zkl_tls *self);
 
 /** On the thread that opens and closes the handle, which must have no other work: its name is

@@ -51,7 +51,7 @@ static int load_certificates(const char *what, const char *name, STACK_OF(X509) 
     return *read != NULL ? ZKL_OK : zkl_refuse(what, name, "has no certificate in PEM");
 }
 
-static int load_key(const zkl_client_options *options, EVP_PKEY **key) {
+static int load_key(const zkl_security *options, EVP_PKEY **key) {
     BIO *file = NULL;
     ZKL_TRY(open_file("tls_key_file", options->tls_key_file, &file));
     *key = PEM_read_bio_PrivateKey(file, NULL, give_password, (void *)options->tls_key_password);

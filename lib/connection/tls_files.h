@@ -7,7 +7,7 @@
 #include "zklock/zklock.h"
 
 typedef struct zkl_tls_files {
-    const zkl_client_options *options; /* which name them */
+    const zkl_security *options; /* which name them */
     STACK_OF(X509) * authorities;
     int copies; /* of the certificate and the key, which libzookeeper reads at each connection */
 } zkl_tls_files;

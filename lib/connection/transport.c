@@ -38,7 +38,7 @@ static int check_is_secret(const char *what, const char *name) {
 }
 
 int zkl_transport_prepare(zkl_transport *self) {
-    const zkl_client_options *options = self->options;
+    const zkl_security *options = self->options;
     if (options != NULL && options->tls_ca_file != NULL && self->tls == NULL) {
         ZKL_TRY(check_is_secret("tls_key_file", options->tls_key_file));
         return zkl_tls_make(options, self->mutex, &self->tls);
@@ -50,7 +50,7 @@ int zkl_transport_prepare(zkl_transport *self) {
     return ZKL_OK;
 }
 
-int zkl_transport_check(const zkl_client_options *options) {
+int zkl_transport_check(const zkl_security *options) {
     zkl_transport transport = { .options = options };
     int status = zkl_transport_prepare(&transport);
     zkl_transport_free(&transport);

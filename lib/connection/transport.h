@@ -10,16 +10,16 @@
 #include "connection/tls.h"
 
 typedef struct zkl_transport {
-    const zkl_client_options *options; /* NULL: in clear */
-    pthread_mutex_t *mutex;            /* the client's, which guards the options */
-    zkl_tls *tls;                      /* from the first handle on, where they want it */
-    zkl_sasl *sasl;                    /* likewise */
-    char *given;                       /* the addresses that the handle has; NULL: no handle yet */
+    const zkl_security *options; /* NULL: in clear */
+    pthread_mutex_t *mutex;      /* the client's, which guards the options */
+    zkl_tls *tls;                /* from the first handle on, where they want it */
+    zkl_sasl *sasl;              /* likewise */
+    char *given;                 /* the addresses that the handle has; NULL: no handle yet */
 } zkl_transport;
 
 /** Whether the options can be had, with their files as they are: ZKL_OK, ZKL_UNSUPPORTED or
  *  ZKL_INVALID_ARGUMENT, with a message, ZKL_NO_MEMORY or ZKL_SYSTEM. */
-int zkl_transport_check(const zkl_client_options *options);
+int zkl_transport_check(const zkl_security *options);
 
 /** To be called before a handle is opened, on its thread. As zkl_transport_check. */
 int zkl_transport_prepare(zkl_transport *self);

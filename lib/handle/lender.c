@@ -20,7 +20,7 @@ enum { MODES = 3 };
 struct zkl_loan {
     zkl_lender *lender;
     zkl_mode mode;
-    zkl_lending lending;
+    zkl_lending_state lending;
     zkl_session *session;
     zkl_request_runner *runner; /* NULL when it has ended */
     zkl_borrower *waiters, *holders;
@@ -70,11 +70,12 @@ static const char *or_empty(const char *text) {
 /* Handles that differ in what their node is, or in how it is lent, share none. */
 int zkl_lender_find(zkl_lock *lock) {
     const zkl_lock_options *own = lock->origin->options;
+    const zkl_lending *lending = own->lending;
     zkl_borrower *borrower = lock->borrower;
     zkl_pool pool = { 0 };
     const char *key = zkl_pool_print(
         &pool, "%s\n%d\n%" PRId64 "\n%" PRId64 "\n%d\n%d\n%s\n%s", lock->members[0].path,
-        own->local_hand_offs, own->local_hand_off_ms, own->retain_ms, own->fail_on_session_expiry,
+        lending->hand_offs, lending->hand_off_ms, lending->retain_ms, own->fail_on_session_expiry,
         own->revocable, or_empty(own->node_acl), or_empty(own->parent_acl));
     int status = key != NULL ? find_or_make(lock->client, key, &borrower->lender) : ZKL_NO_MEMORY;
     zkl_pool_free(&pool);
@@ -83,9 +84,9 @@ int zkl_lender_find(zkl_lock *lock) {
         borrower->lock = lock;
         lender->references++;
         lender->handles++;
-        lender->hand_offs_max = (unsigned)own->local_hand_offs;
-        lender->hand_off_ms = own->local_hand_off_ms;
-        lender->retain_ms = own->retain_ms;
+        lender->hand_offs_max = (unsigned)lending->hand_offs;
+        lender->hand_off_ms = lending->hand_off_ms;
+        lender->retain_ms = lending->retain_ms;
     }
     return status;
 }
@@ -132,10 +133,13 @@ static void let_go(zkl_loan *loan) {
     }
 }
 
+static int32_t priority_of(const zkl_lock *lock) {
+    return lock->origin->options->lending->priority;
+}
+
 static void enter(zkl_loan *loan, zkl_lock *lock) {
     zkl_borrower *behind = loan->waiters;
-    while (behind != NULL &&
-           behind->lock->origin->options->local_priority >= lock->origin->options->local_priority) {
+    while (behind != NULL && priority_of(behind->lock) >= priority_of(lock)) {
         behind = behind->next;
     }
     DL_PREPEND_ELEM(loan->waiters, behind, lock->borrower); /* NULL: at the end */

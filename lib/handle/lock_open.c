@@ -14,30 +14,21 @@
 
 /* ---- Input -------------------------------------------------------------------------------- */
 
-static bool wants_lending(const zkl_lock_options *options) {
-    return options->local_hand_offs > 0 || options->retain_ms > 0;
-}
-
 /* A node that is lent is one for all, so it cannot be what single handles want. */
-static int check_lending(const zkl_lock_options *options) {
-    ZKL_TRY(zkl_validate_range("local_hand_offs", options->local_hand_offs, 0,
-                               ZKL_LOCAL_HAND_OFFS_MAX));
-    ZKL_TRY(zkl_validate_range("local_hand_off_ms", options->local_hand_off_ms, 0, INT64_MAX));
-    ZKL_TRY(zkl_validate_range("retain_ms", options->retain_ms, 0, INT64_MAX));
-    bool is_lent = wants_lending(options);
-    if (is_lent && (options->permits != 0 || options->max_waiting != 0 || options->note != NULL)) {
-        return zkl_refuse("option", "local_hand_offs or retain_ms",
-                          "does not go with permits, max_waiting or note");
+static int check_lending(const zkl_lock_options *options, const zkl_lending *lending) {
+    ZKL_TRY(zkl_validate_range("hand_offs", lending->hand_offs, 0, ZKL_HAND_OFFS_MAX));
+    ZKL_TRY(zkl_validate_range("hand_off_ms", lending->hand_off_ms, 0, INT64_MAX));
+    ZKL_TRY(zkl_validate_range("retain_ms", lending->retain_ms, 0, INT64_MAX));
+    if (options->permits != 0 || options->max_waiting != 0 || options->note != NULL) {
+        return zkl_refuse("option", "lending", "does not go with permits, max_waiting or note");
     }
-    if (!is_lent && (options->local_hand_off_ms != 0 || options->local_priority != 0)) {
-        return zkl_refuse("option", "local_hand_off_ms or local_priority",
-                          "needs local_hand_offs or retain_ms");
+    if (lending->hand_offs == 0 && lending->retain_ms == 0) {
+        return zkl_refuse("option", "lending", "needs hand_offs or retain_ms");
     }
     return ZKL_OK;
 }
 
 static int check_options(const zkl_lock_options *options) {
-    ZKL_TRY(check_lending(options));
     ZKL_TRY(zkl_validate_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1));
     ZKL_TRY(zkl_validate_range("reentrant", options->reentrant, 0, 1));
     ZKL_TRY(zkl_validate_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX));
@@ -59,6 +50,25 @@ static int check_options(const zkl_lock_options *options) {
     ZKL_TRY(zkl_acl_validate("node_acl", options->node_acl));
     ZKL_TRY(zkl_acl_validate("parent_acl", options->parent_acl));
     return zkl_validate_text("note", options->note, ZKL_NOTE_MAX);
+}
+
+/* What the application asks for, in the structs of this version. */
+typedef struct given_options {
+    zkl_lock_options options;
+    zkl_lending lending; /* of the options, which point to it, or to none */
+} given_options;
+
+static int read_options(const zkl_lock_options *given, given_options *its) {
+    zkl_lock_options *options = &its->options;
+    *its = (given_options){ .options = ZKL_LOCK_OPTIONS_INIT, .lending = ZKL_LENDING_INIT };
+    ZKL_TRY(zkl_struct_read("zkl_lock_options", given, options, sizeof(*options)));
+    ZKL_TRY(check_options(options));
+    if (options->lending == NULL) {
+        return ZKL_OK;
+    }
+    ZKL_TRY(zkl_struct_read("zkl_lending", options->lending, &its->lending, sizeof(its->lending)));
+    options->lending = &its->lending;
+    return check_lending(options, &its->lending);
 }
 
 static int check_member(const zkl_lock_member *member) {
@@ -144,6 +154,9 @@ static const zkl_lock_options *keep_options(zkl_lock *lock, const zkl_lock_optio
         return usual;
     }
     own->resource_class = NULL;
+    if (options->lending != NULL) {
+        own->lending = zkl_pool_copy(texts, options->lending, sizeof(*options->lending));
+    }
     own->owner = zkl_pool_copy_text(texts, options->owner);
     own->note = zkl_pool_copy_text(texts, options->note);
     own->node_acl =
@@ -169,7 +182,7 @@ static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_o
     fill_members(lock, members);
     if (lock->count > 1) {
         lock->attempt.several = zkl_pool_take(texts, sizeof(*lock->attempt.several));
-    } else if (wants_lending(lock->origin->options)) {
+    } else if (lock->origin->options->lending != NULL) {
         lock->borrower = zkl_pool_take(texts, sizeof(*lock->borrower));
     }
     ZKL_TRY(zkl_pool_status(texts));
@@ -227,45 +240,44 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
 }
 
 /* What both functions check first. */
-static int read_options(zkl_client *client, const zkl_lock_options *given,
-                        zkl_lock_options *options, zkl_lock **result) {
+static int begin(zkl_client *client, const zkl_lock_options *given, given_options *its,
+                 zkl_lock **result) {
     ZKL_TRY(zkl_validate_pointer("lock", result));
     *result = NULL;
     ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_struct_read("zkl_lock_options", given, options, sizeof(*options)));
-    return check_options(options);
+    return read_options(given, its);
 }
 
 int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *given,
                   zkl_lock **result) {
     ZKL_BEGIN_CALL;
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    given_options its;
     zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
-    ZKL_TRY(read_options(client, given, &options, result));
+    ZKL_TRY(begin(client, given, &its, result));
     ZKL_TRY(zkl_validate_resource(resource));
-    if (options.retain_ms != 0 && client->options.lease_tick_ms == 0) {
+    if (its.lending.retain_ms != 0 && client->options.lease_tick_ms == 0) {
         return zkl_refuse("option", "retain_ms", "needs a client with lease_tick_ms");
     }
     member.resource = resource;
-    member.permits = options.permits;
-    return make_lock(client, &member, 1, false, given != NULL ? &options : NULL, result);
+    member.permits = its.options.permits;
+    return make_lock(client, &member, 1, false, given != NULL ? &its.options : NULL, result);
 }
 
 int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, size_t count,
                       const zkl_lock_options *given, zkl_lock **result) {
     ZKL_BEGIN_CALL;
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    given_options its;
     zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX] = { 0 };
-    ZKL_TRY(read_options(client, given, &options, result));
-    if (options.permits != 0 || options.max_waiting != 0) {
+    ZKL_TRY(begin(client, given, &its, result));
+    if (its.options.permits != 0 || its.options.max_waiting != 0) {
         return zkl_refuse("option", "permits or max_waiting",
                           "is not for a set: each member has its permits");
     }
-    if (wants_lending(&options)) {
-        return zkl_refuse("option", "local_hand_offs or retain_ms", "is not for a set");
+    if (its.options.lending != NULL) {
+        return zkl_refuse("option", "lending", "is not for a set");
     }
     ZKL_TRY(read_members(given_members, count, members));
-    return make_lock(client, members, count, true, given != NULL ? &options : NULL, result);
+    return make_lock(client, members, count, true, given != NULL ? &its.options : NULL, result);
 }
 
 /* ---- Closing ------------------------------------------------------------------------------ */

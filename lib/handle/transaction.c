@@ -512,14 +512,19 @@ static const zkl_lock_call_kind kind = {
     .shortest_ms = 1, .begin = begin, .end = end, .tell = tell, .room = sizeof(zkl_timer)
 };
 
+static const zkl_transaction_result none_failed = { .failed_operation = -1 };
+
 int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
                            zkl_transaction_result *result) {
     ZKL_BEGIN_CALL;
-    ZKL_TRY(check_handle(transaction));
     ZKL_TRY(zkl_validate_struct_size("zkl_transaction_result", result, sizeof(*result)));
+    if (result != NULL) {
+        zkl_struct_fill(result, &none_failed);
+    }
+    ZKL_TRY(check_handle(transaction));
     zkl_lock_call call = zkl_call_of_thread(transaction->lock, &kind, __func__, timeout_ms);
     call.transaction = transaction;
-    transaction->result = (zkl_transaction_result)ZKL_TRANSACTION_RESULT_INIT;
+    transaction->result = none_failed;
     int status = zkl_call_wait(&call, true);
     if (result != NULL) {
         zkl_struct_fill(result, &transaction->result);
@@ -535,7 +540,7 @@ int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_m
         zkl_call_of_callback(transaction->lock, &kind, __func__, timeout_ms, NULL, arg);
     call.transaction = transaction;
     call.application.committed = callback;
-    transaction->result = (zkl_transaction_result)ZKL_TRANSACTION_RESULT_INIT;
+    transaction->result = none_failed;
     return zkl_call_start(&call);
 }
 

@@ -68,7 +68,7 @@ typedef enum zkl_lending_stage {
 } zkl_lending_stage;
 
 /** Read its fields freely; only the recipe writes them. */
-typedef struct zkl_lending {
+typedef struct zkl_lending_state {
     bool reads;             /* many may hold it */
     bool retains;           /* it stays when nobody holds or wants it */
     unsigned hand_offs_max; /* while others want it */
@@ -79,10 +79,10 @@ typedef struct zkl_lending {
     unsigned waiters, holders, writes;
     unsigned handed_on; /* since it was alone */
     int64_t number;     /* of the last grant */
-} zkl_lending;
+} zkl_lending_state;
 
 /** Of a request that is about to be made. */
-zkl_lending zkl_lending_begin(bool reads, bool retains, unsigned hand_offs_max);
+zkl_lending_state zkl_lending_begin(bool reads, bool retains, unsigned hand_offs_max);
 
 /** Takes one event, and returns what is now to be done. */
-zkl_lending_action zkl_lending_step(zkl_lending *self, const zkl_lending_event *event);
+zkl_lending_action zkl_lending_step(zkl_lending_state *self, const zkl_lending_event *event);

@@ -196,7 +196,7 @@ static const zkl_operations_table table = {
 };
 
 /* Simulated servers have neither TLS nor SASL: testing.h. */
-int zkl_connection_check(const zkl_client_options *options) {
+int zkl_connection_check(const zkl_security *options) {
     (void)options;
     return ZKL_OK;
 }

@@ -62,13 +62,32 @@ void zkl_testing_expectation_failed(const char *file, int line, const char *cond
 /* ---- Beginning and end -------------------------------------------------------------- */
 
 static void check_options(const char *function, const zkl_testing_options *options) {
-    zkl_testing_insist(options->struct_size == sizeof(*options), function,
-                       "struct_size must be that of ZKL_TESTING_OPTIONS_INIT");
     zkl_testing_insist(options->servers >= 1 && options->servers <= ZKL_SERVERS_MAX, function,
                        "servers must be from 1 to 9");
     zkl_testing_insist(options->tick_ms >= TICK_MIN_MS && options->tick_ms <= TICK_MAX_MS, function,
                        "tick_ms must be from 10 to 60000");
     zkl_testing_insist(options->time_limit_ms >= 1, function, "time_limit_ms must be at least 1");
+}
+
+static const zkl_testing_options defaults = {
+    .seed = 1, .servers = 3, .tick_ms = 2000, .time_limit_ms = 3600000
+};
+
+/* Returns them with the defaults in the place of 0. */
+static zkl_testing_options read_options(const char *function, const zkl_testing_options *given) {
+    zkl_testing_options options = defaults;
+    if (given == NULL) {
+        return options;
+    }
+    zkl_testing_insist(given->struct_size == sizeof(*given), function,
+                       "struct_size must be that of ZKL_TESTING_OPTIONS_INIT");
+    options.seed = given->seed != 0 ? given->seed : options.seed;
+    options.servers = given->servers != 0 ? given->servers : options.servers;
+    options.tick_ms = given->tick_ms != 0 ? given->tick_ms : options.tick_ms;
+    options.time_limit_ms =
+        given->time_limit_ms != 0 ? given->time_limit_ms : options.time_limit_ms;
+    check_options(function, &options);
+    return options;
 }
 
 static void on_time_limit(void *arg) {
@@ -78,11 +97,7 @@ static void on_time_limit(void *arg) {
                      simulation.time_limit_ms, simulation.running_tasks);
 }
 
-void zkl_testing_begin(const zkl_testing_options *given) {
-    static const zkl_testing_options defaults = ZKL_TESTING_OPTIONS_INIT;
-    const zkl_testing_options *options = given != NULL ? given : &defaults;
-    zkl_testing_insist_on_linkage();
-    check_options("zkl_testing_begin", options);
+static void begin(const zkl_testing_options *options) {
     zkl_testing_end();
     zkl_world_begin(options->seed);
     zkl_ensemble_options its = zkl_ensemble_defaults();
@@ -97,6 +112,12 @@ void zkl_testing_begin(const zkl_testing_options *given) {
                        zkl_testing_moment_after("zkl_testing_begin", options->time_limit_ms));
     zkl_testing_trace_locks(true);
     zkl_testing_trace("test", "begins with seed %" PRIu64, options->seed);
+}
+
+void zkl_testing_begin(const zkl_testing_options *given) {
+    zkl_testing_insist_on_linkage();
+    const zkl_testing_options options = read_options("zkl_testing_begin", given);
+    begin(&options);
 }
 
 void zkl_testing_end(void) {
@@ -117,7 +138,7 @@ static void run_seed(uint64_t seed, const zkl_testing_options *options, void (*t
                      void *arg) {
     zkl_testing_options its = *options;
     its.seed = seed;
-    zkl_testing_begin(&its);
+    begin(&its);
     test(arg);
     zkl_testing_end();
 }
@@ -134,21 +155,20 @@ static uint64_t parse_seed(const char *text) {
 void zkl_testing_run_seeds(uint64_t first, uint64_t last, const zkl_testing_options *given,
                            void (*test)(void *arg), void *arg) {
     static const char function[] = "zkl_testing_run_seeds";
-    static const zkl_testing_options defaults = ZKL_TESTING_OPTIONS_INIT;
-    const zkl_testing_options *options = given != NULL ? given : &defaults;
     zkl_testing_insist(test != NULL, function, "test must not be NULL");
     zkl_testing_insist(first <= last, function, "first must not be greater than last");
-    check_options(function, options);
+    zkl_testing_insist_on_linkage();
+    const zkl_testing_options options = read_options(function, given);
     const char *only = getenv("ZKLOCK_TESTING_SEED");
     if (only != NULL) {
         uint64_t seed = parse_seed(only);
         zkl_testing_trace_to(stderr);
-        run_seed(seed, options, test, arg);
+        run_seed(seed, &options, test, arg);
         zkl_testing_trace_to(NULL);
         return;
     }
     for (uint64_t seed = first;; seed++) {
-        run_seed(seed, options, test, arg);
+        run_seed(seed, &options, test, arg);
         if (seed == last) {
             return;
         }

@@ -120,7 +120,7 @@ static zkl_queue *describe(struct stage *stage, const char *resource) {
 
 static bool queue_is_known(struct stage *stage, const char *resource, size_t count,
                            zkl_queue **queue) {
-    zkl_queue_free(*queue);
+    zkl_report_free(*queue);
     *queue = describe(stage, resource);
     return (*queue)->count == count;
 }
@@ -166,8 +166,6 @@ static void assert_ages(const zkl_queue *queue, int64_t begun_ms) {
 
 static void queue_of_four_processes_is_described_in_its_order(void) {
     static const zkl_mode modes[] = { ZKL_EXCLUSIVE, ZKL_READ, ZKL_READ, ZKL_WRITE };
-    static const zkl_queue_kind kinds[] = { ZKL_QUEUE_EXCLUSIVE, ZKL_QUEUE_READ, ZKL_QUEUE_READ,
-                                            ZKL_QUEUE_WRITE };
     static const size_t waits_for[] = { 0, 0, 0, 2 };
     struct stage stage;
     struct process processes[4];
@@ -183,7 +181,7 @@ static void queue_of_four_processes_is_described_in_its_order(void) {
     for (size_t i = 0; i < 4; i++) {
         const zkl_contender *contender = queue->contenders[i];
         assert_is_process(contender, &processes[i]);
-        ASSERT_NUMBER(contender->kind, kinds[i]);
+        ASSERT_NUMBER(contender->mode, modes[i]);
         ASSERT_NUMBER(contender->sequence, (int32_t)i);
         ASSERT_NUMBER(contender->holds, i == 0);
         CU_ASSERT_STRING_EQUAL(contender->waits_for,
@@ -191,7 +189,7 @@ static void queue_of_four_processes_is_described_in_its_order(void) {
     }
     CU_ASSERT_STRING_EQUAL(queue->contenders[0]->node, name_of(grant.node));
     ASSERT_NUMBER(queue->contenders[0]->token, grant.token);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     for (int i = 0; i < 4; i++) {
         process_end(&processes[i]); /* each when it was granted, and lets the next one in */
     }
@@ -217,7 +215,7 @@ static void readers_who_are_let_in_are_described_as_holders(void) {
         ASSERT_NUMBER(queue->contenders[i]->token, grants[i + 1].token);
     }
     ASSERT_NUMBER(queue->contenders[2]->holds, 0);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     ASSERT_STATUS(process_release(&processes[1]), ZKL_OK);
     ASSERT_STATUS(process_release(&processes[2]), ZKL_OK);
     ASSERT_STATUS(process_answer(&processes[3]), ZKL_OK);
@@ -274,14 +272,14 @@ static void resources_are_listed_by_name_with_their_contenders(void) {
     queue_process(&stage, &processes[0], names[2], ZKL_EXCLUSIVE);
     queue_process(&stage, &processes[1], names[0], ZKL_READ);
     queue_process(&stage, &processes[2], names[0], ZKL_READ);
-    zkl_queue_free(describe_all(&stage, names[0], 2));
+    zkl_report_free(describe_all(&stage, names[0], 2));
     zkl_resource_list *resources = list(&stage);
     ASSERT_NUMBER(resources->count, 3);
     for (size_t i = 0; i < 3 && i < resources->count; i++) {
         CU_ASSERT_STRING_EQUAL(resources->resources[i]->name, names[i]);
         ASSERT_NUMBER(resources->resources[i]->contenders, (int64_t)contenders[i]);
     }
-    zkl_resources_free(resources);
+    zkl_report_free(resources);
     for (int i = 0; i < 3; i++) {
         ASSERT_STATUS(process_answer(&processes[i]), ZKL_OK);
         process_end(&processes[i]);
@@ -327,7 +325,7 @@ static void wait_for_the_next(struct ring *ring, size_t i) {
     const char *next = resource_of(next_of(ring, i));
     process_tell(&ring->processes[i], "also %s %d\n", path_of(&ring->stage, next, path),
                  2 * PATIENCE_MS);
-    zkl_queue_free(describe_all(&ring->stage, next, 2));
+    zkl_report_free(describe_all(&ring->stage, next, 2));
 }
 
 static zkl_deadlocks *find(struct ring *ring) {
@@ -340,7 +338,7 @@ static zkl_deadlocks *find(struct ring *ring) {
 static size_t count_deadlocks(struct ring *ring) {
     zkl_deadlocks *deadlocks = find(ring);
     size_t count = deadlocks->count;
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
     return count;
 }
 
@@ -367,7 +365,7 @@ static size_t assert_wait(struct ring *ring, const zkl_deadlock_wait *wait) {
     CU_ASSERT_STRING_EQUAL(wait->behind, name_of(ring->grants[next].node));
     zkl_queue *queue = describe_all(&ring->stage, wait->resource, 2);
     CU_ASSERT_STRING_EQUAL(wait->node, queue->contenders[1]->node);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return i;
 }
 
@@ -381,7 +379,7 @@ static void assert_are_one_of_all(struct ring *ring, zkl_deadlocks *deadlocks) {
         CU_ASSERT_TRUE(previous == ring->count || waits == next_of(ring, previous));
         previous = waits;
     }
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
 }
 
 /* The death of one is the end of it: the one that waited for it goes on. */
@@ -435,14 +433,14 @@ static int requests_before_the_second_look(struct search *search, struct proxy *
     (void)run_search(search);
     ASSERT_STATUS(search->status, ZKL_OK);
     const size_t looks = 2 * search->deadlocks->deadlocks[0]->length;
-    zkl_deadlocks_free(search->deadlocks);
+    zkl_report_free(search->deadlocks);
     return proxy_requests(proxy) - (int)looks;
 }
 
 static bool another_waits(struct ring *ring, const char *node) {
     zkl_queue *queue = describe(&ring->stage, "b");
     bool is = queue->count == 2 && strcmp(queue->contenders[1]->node, node) != 0;
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return is;
 }
 
@@ -452,7 +450,7 @@ static void make_the_waiter_join_again(struct ring *ring) {
     const char *node = queue->contenders[1]->node;
     ASSERT_STATUS(zkl_node_break(ring->stage.operators_client, "b", node, PATIENCE_MS), ZKL_OK);
     WAIT_UNTIL(another_waits(ring, node));
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 /* What the session before has seen proves nothing in the next: what is told is of that one alone.
@@ -548,7 +546,7 @@ static void holder_whose_node_is_broken_is_told_and_the_next_has_the_lock(void) 
 static bool is_last_of_three(struct hold *hold, int64_t session_id) {
     zkl_queue *queue = describe(&hold->stage, "stock");
     bool is = queue->count == 3 && queue->contenders[2]->session_id == session_id;
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return is;
 }
 
@@ -562,7 +560,7 @@ static void waiter_whose_node_is_broken_joins_the_queue_again_at_its_tail(void) 
     zkl_queue *queue = describe_all(&hold.stage, "stock", 3);
     ASSERT_NUMBER(queue->contenders[1]->session_id, broken.session_id);
     ASSERT_STATUS(break_node(&hold, queue->contenders[1]->node), ZKL_OK);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     WAIT_UNTIL(is_last_of_three(&hold, broken.session_id));
     ASSERT_STATUS(zkl_lock_release(hold.lock, PATIENCE_MS), ZKL_OK);
     ASSERT_STATUS(process_answer(&other), ZKL_OK);
@@ -610,7 +608,7 @@ static void holder_that_is_revoked_twice_is_told_once_and_releases(void) {
     ASSERT_NUMBER(queue->contenders[0]->revoke_requested, 1);
     ASSERT_NUMBER(queue->contenders[0]->holds, 1);
     ASSERT_NUMBER(queue->contenders[1]->revoke_requested, 0);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     CU_ASSERT_FALSE(process_has_answered(&next));
     assert_told_once_and_release(&hold);
     ASSERT_STATUS(process_answer(&next), ZKL_OK);
@@ -759,13 +757,13 @@ static void parents_that_are_used_or_written_to_are_not_removed(void) {
     raw_make_with(stage.raw, path_of(&stage, "written", path), "0");
     make_parent(&stage, "idle");
     queue_process(&stage, &holder, "used", ZKL_EXCLUSIVE);
-    zkl_queue_free(describe_all(&stage, "used", 1));
+    zkl_report_free(describe_all(&stage, "used", 1));
     ASSERT_STATUS(zkl_parents_remove_idle(stage.operators_client, QUIET_MS, PATIENCE_MS, &removed),
                   ZKL_OK);
     ASSERT_NUMBER(removed, 1);
     zkl_resource_list *resources = list(&stage);
     ASSERT_NUMBER(resources->count, 2);
-    zkl_resources_free(resources);
+    zkl_report_free(resources);
     ASSERT_STATUS(process_answer(&holder), ZKL_OK);
     ASSERT_STATUS(process_release(&holder), ZKL_OK);
     process_end(&holder);

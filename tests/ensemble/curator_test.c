@@ -60,12 +60,12 @@ static void revoke_first(struct stage *stage, const char *node) {
         give_up("nobody is in the queue of %s", stage->scene.resource);
     }
     CU_ASSERT_STRING_EQUAL(first->node, strrchr(node, '/') + 1);
-    ASSERT_NUMBER(first->kind, ZKL_QUEUE_EXCLUSIVE);
+    ASSERT_NUMBER(first->mode, ZKL_EXCLUSIVE);
     ASSERT_NUMBER(first->holds, 1);
     ASSERT_NUMBER(first->session_id, stage->curator.session_id);
     ASSERT_STATUS(zkl_node_revoke(stage->client, stage->scene.resource, first->node, PATIENCE_MS),
                   ZKL_OK);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 static void curators_holder_is_asked_by_zklock_and_lets_it_in(void) {

@@ -474,7 +474,7 @@ static bool finds_one(zkl_client *client, const char *resource, char node[ZKL_NO
     ASSERT_STATUS(zkl_queue_describe(client, resource, PATIENCE_MS, &queue), ZKL_OK);
     const zkl_contender *first = queue->contenders[0];
     snprintf(node, ZKL_NODE_PATH_SIZE, "%s", first != NULL ? first->node : "");
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return node[0] != '\0';
 }
 

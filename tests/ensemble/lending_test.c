@@ -35,8 +35,8 @@ static void open_all(struct cast *cast, int32_t hand_offs, int64_t retain_ms) {
     for (int i = 0; i < HANDLES; i++) {
         zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
         news_begin(&cast->news[i]);
-        options.local_hand_offs = hand_offs;
-        options.retain_ms = retain_ms;
+        options.lending =
+            &(zkl_lending){ sizeof(zkl_lending), .hand_offs = hand_offs, .retain_ms = retain_ms };
         options.state_callback = news_callback;
         options.state_arg = &cast->news[i];
         cast->all[i] = (struct waiter){ .grant = ZKL_GRANT_INIT };

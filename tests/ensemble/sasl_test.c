@@ -27,13 +27,17 @@ static void read_line(const char *name, char *line, size_t size) {
     line[strcspn(line, "\n")] = '\0';
 }
 
+static zkl_security security; /* of the options that were made last */
+
 static zkl_client_options good_options(void) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    security = (zkl_security)ZKL_SECURITY_INIT;
+    options.security = &security;
     options.session_timeout_ms = SESSION_MS;
     options.connect_timeout_ms = PATIENCE_MS;
-    options.sasl_mechanism = "DIGEST-MD5";
-    options.sasl_user = user;
-    options.sasl_password = password;
+    security.sasl_mechanism = "DIGEST-MD5";
+    security.sasl_user = user;
+    security.sasl_password = password;
     return options;
 }
 
@@ -70,28 +74,28 @@ static void expect_refused(const zkl_client_options *options) {
 static void right_password_is_accepted(void) {
     zkl_client_options options = good_options();
     expect_accepted(&options);
-    options.sasl_password = NULL;
-    options.sasl_password_file = password_file;
+    security.sasl_password = NULL;
+    security.sasl_password_file = password_file;
     expect_accepted(&options);
 }
 
 static void wrong_password_is_told(void) {
     zkl_client_options options = good_options();
-    options.sasl_password = "wrong";
+    security.sasl_password = "wrong";
     expect_refused(&options);
 }
 
 static void unknown_user_is_told(void) {
     zkl_client_options options = good_options();
-    options.sasl_user = "nobody";
+    security.sasl_user = "nobody";
     expect_refused(&options);
 }
 
 static void password_file_that_is_missing_is_named(void) {
     zkl_client_options options = good_options();
     zkl_client *client = NULL;
-    options.sasl_password = NULL;
-    options.sasl_password_file = "/nowhere/password";
+    security.sasl_password = NULL;
+    security.sasl_password_file = "/nowhere/password";
     ASSERT_STATUS(zkl_client_open(servers_hosts(), &options, &client), ZKL_INVALID_ARGUMENT);
     CU_ASSERT(says("sasl_password_file \"/nowhere/password\": cannot be read: No such file"));
 }

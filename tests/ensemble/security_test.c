@@ -68,18 +68,20 @@ static void write_acl(const char *letters, char acl[ACL_SIZE]) {
 static zkl_client *open_client(const struct stage *stage, const char *secret, const char *node_acl,
                                bool container_parents) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security security = ZKL_SECURITY_INIT;
     zkl_credential credential = ZKL_CREDENTIAL_INIT;
     zkl_client *client = NULL;
     credential.secret = secret;
     credential.size = strlen(secret);
-    options.credentials = &credential;
-    options.credential_count = 1;
+    options.security = &security;
+    security.credentials = &credential;
+    security.credential_count = 1;
     options.session_timeout_ms = (int32_t)servers_tick_ms() * SESSION_TICKS;
     options.connect_timeout_ms = PATIENCE_MS;
     options.lease_tick_ms = (int32_t)servers_tick_ms();
     options.lock_root = stage->root;
-    options.node_acl = node_acl;
-    options.parent_acl = ZKL_ACL_AUTHENTICATED;
+    security.node_acl = node_acl;
+    security.parent_acl = ZKL_ACL_AUTHENTICATED;
     options.container_parents = container_parents ? 1 : 0;
     int status = zkl_client_open(server_host(servers_leader()), &options, &client);
     if (status != ZKL_OK) {
@@ -348,7 +350,7 @@ static int describe(struct stage *stage) {
     owner_holds(stage);
     int status = zkl_queue_describe(stage->user, "stock", PATIENCE_MS, &queue);
     CU_ASSERT_TRUE(status != ZKL_OK || queue->count == 1);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     owner_releases(stage);
     return status;
 }
@@ -357,7 +359,7 @@ static int list_resources(struct stage *stage) {
     zkl_resource_list *list = NULL;
     int status = zkl_resources_list(stage->user, PATIENCE_MS, &list);
     CU_ASSERT_TRUE(status != ZKL_OK || list->count == 2);
-    zkl_resources_free(list);
+    zkl_report_free(list);
     return status;
 }
 
@@ -368,7 +370,7 @@ static int find_deadlocks(struct stage *stage) {
     ASSERT_STATUS(zkl_lock_acquire(stage->owners, ZKL_READ, PATIENCE_MS, NULL), ZKL_OK);
     ASSERT_STATUS(zkl_lock_acquire(other, ZKL_READ, PATIENCE_MS, NULL), ZKL_OK);
     int status = zkl_deadlocks_find(stage->user, PATIENCE_MS, &deadlocks);
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
     zkl_lock_close(other);
     owner_releases(stage);
     return status;
@@ -557,9 +559,11 @@ static int no_credential(void *arg, size_t index, zkl_credential *credential) {
 
 static void client_without_a_credential_is_told_so_where_one_is_required(void) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security security = ZKL_SECURITY_INIT;
     zkl_client *client = NULL;
-    options.credential_callback = no_credential;
-    options.unprotected = 1; /* else it shows one of its own */
+    options.security = &security;
+    security.credential_callback = no_credential;
+    security.unprotected = 1; /* else it shows one of its own */
     int status = zkl_client_open(servers_hosts(), &options, &client);
     if (status == ZKL_OK) {
         zkl_lock *lock = lock_open(client, "security-nobody");

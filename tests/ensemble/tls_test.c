@@ -51,13 +51,17 @@ static const char *key_file(const char *name) {
     return made;
 }
 
+static zkl_security security; /* of the options that were made last */
+
 static zkl_client_options good_options(void) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    security = (zkl_security)ZKL_SECURITY_INIT;
+    options.security = &security;
     options.session_timeout_ms = SESSION_MS;
     options.connect_timeout_ms = PATIENCE_MS;
-    options.tls_ca_file = key_file("ca.pem");
-    options.tls_certificate_file = key_file("client.pem");
-    options.tls_key_file = key_file("client.key");
+    security.tls_ca_file = key_file("ca.pem");
+    security.tls_certificate_file = key_file("client.pem");
+    security.tls_key_file = key_file("client.key");
     return options;
 }
 
@@ -105,21 +109,21 @@ static int free_port(void) {
 static void right_certificates_are_accepted(void) {
     zkl_client_options options = good_options();
     expect_open(secure_hosts(), &options, ZKL_OK, "");
-    options.tls_server_names = "zk.example.com,localhost";
+    security.tls_server_names = "zk.example.com,localhost";
     expect_open(secure_hosts(), &options, ZKL_OK, "");
-    options.tls_server_names = "*";
+    security.tls_server_names = "*";
     expect_open(secure_hosts(), &options, ZKL_OK, "");
 }
 
 static void server_of_another_authority_is_refused(void) {
     zkl_client_options options = good_options();
-    options.tls_ca_file = key_file("stranger-ca.pem");
+    security.tls_ca_file = key_file("stranger-ca.pem");
     expect_refused(secure_hosts(), &options, "its certificate is not of tls_ca_file");
 }
 
 static void server_of_an_authority_that_the_system_trusts_is_refused(void) {
     zkl_client_options options = good_options();
-    options.tls_ca_file = key_file("stranger-ca.pem");
+    security.tls_ca_file = key_file("stranger-ca.pem");
     setenv("SSL_CERT_FILE", key_file("ca.pem"), 1);
     expect_refused(secure_hosts(), &options, "its certificate is not of tls_ca_file");
     unsetenv("SSL_CERT_FILE");
@@ -127,7 +131,7 @@ static void server_of_an_authority_that_the_system_trusts_is_refused(void) {
 
 static void server_of_another_name_is_refused(void) {
     zkl_client_options options = good_options();
-    options.tls_server_names = "zk.example.com,127.0.0.2,[::1]";
+    security.tls_server_names = "zk.example.com,127.0.0.2,[::1]";
     expect_refused(secure_hosts(), &options, "its certificate is for none of tls_server_names");
 }
 
@@ -155,8 +159,8 @@ static void connection_that_nobody_checks_is_not_used(void) {
 
 static void client_of_another_authority_is_told_so(void) {
     zkl_client_options options = good_options();
-    options.tls_certificate_file = key_file("stranger.pem");
-    options.tls_key_file = key_file("stranger.key");
+    security.tls_certificate_file = key_file("stranger.pem");
+    security.tls_key_file = key_file("stranger.key");
     signal(SIGPIPE, SIG_DFL);
     expect_refused(secure_hosts(), &options, "it refused the TLS connection");
     signal(SIGPIPE, SIG_IGN);
@@ -181,17 +185,17 @@ static void expect_invalid(const zkl_client_options *options, const char *says) 
 
 static void files_that_are_not_good_are_named(void) {
     zkl_client_options options = good_options();
-    options.tls_ca_file = "/nowhere/ca.pem";
+    security.tls_ca_file = "/nowhere/ca.pem";
     expect_invalid(&options, "tls_ca_file \"/nowhere/ca.pem\": cannot be read: No such file");
-    options.tls_ca_file = key_file("password");
+    security.tls_ca_file = key_file("password");
     expect_invalid(&options, "has no certificate in PEM");
     options = good_options();
-    options.tls_certificate_file = key_file("client.key");
+    security.tls_certificate_file = key_file("client.key");
     expect_invalid(&options, "tls_certificate_file");
     options = good_options();
-    options.tls_key_file = key_file("client.pem");
+    security.tls_key_file = key_file("client.pem");
     expect_invalid(&options, "has no private key in PEM");
-    options.tls_key_file = key_file("stranger.key");
+    security.tls_key_file = key_file("stranger.key");
     expect_invalid(&options, "is not the key of the first certificate");
 }
 
@@ -201,14 +205,14 @@ static void encrypted_key_is_opened_by_its_password_alone(void) {
     zkl_client_options options = good_options();
     snprintf(file, sizeof file, "%s/encrypted.key", directory);
     snprintf(command, sizeof command,
-             "openssl pkcs8 -topk8 -in '%s' -out '%s' -passout pass:'a, b'", options.tls_key_file,
+             "openssl pkcs8 -topk8 -in '%s' -out '%s' -passout pass:'a, b'", security.tls_key_file,
              file);
     run_command(command);
-    options.tls_key_file = file;
+    security.tls_key_file = file;
     expect_invalid(&options, "has no private key in PEM that tls_key_password opens");
-    options.tls_key_password = "another";
+    security.tls_key_password = "another";
     expect_invalid(&options, "has no private key in PEM that tls_key_password opens");
-    options.tls_key_password = "a, b";
+    security.tls_key_password = "a, b";
     expect_open(secure_hosts(), &options, ZKL_OK, "");
 }
 
@@ -329,9 +333,9 @@ static void files_that_go_are_missed_by_nobody(void) {
     snprintf(files[0], PATH_SIZE, "%s/ca.pem", directory);
     snprintf(files[1], PATH_SIZE, "%s/client.pem", directory);
     snprintf(files[2], PATH_SIZE, "%s/client.key", directory);
-    options.tls_ca_file = files[0];
-    options.tls_certificate_file = files[1];
-    options.tls_key_file = files[2];
+    security.tls_ca_file = files[0];
+    security.tls_certificate_file = files[1];
+    security.tls_key_file = files[2];
     hold(&held, secure_hosts(), &options);
     for (int i = 0; i < 3; i++) {
         unlink(files[i]);
@@ -392,7 +396,7 @@ static void other_hosts_have_other_names(void) {
 
 static void tls_and_sasl_at_once_are_refused(void) {
     zkl_client_options options = good_options();
-    options.sasl_mechanism = "DIGEST-MD5";
+    security.sasl_mechanism = "DIGEST-MD5";
     expect_invalid(&options, "must not be given together with tls_ca_file");
 }
 

@@ -61,6 +61,7 @@ static int use(zkl_lock *lock, int file, long long for_ms) {
 
 int main(int argc, char **argv) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security security = ZKL_SECURITY_INIT;
     zkl_credential credential = ZKL_CREDENTIAL_INIT;
     zkl_client *client = NULL;
     zkl_lock *lock = NULL;
@@ -72,12 +73,13 @@ int main(int argc, char **argv) {
     if (argc > 5) {
         credential.secret = argv[5];
         credential.size = strlen(argv[5]);
-        options.credentials = &credential;
-        options.credential_count = 1;
+        options.security = &security;
+        security.credentials = &credential;
+        security.credential_count = 1;
     }
     if (argc > 6) {
-        options.node_acl = ZKL_ACL_AUTHENTICATED;
-        options.parent_acl = ZKL_ACL_AUTHENTICATED;
+        security.node_acl = ZKL_ACL_AUTHENTICATED;
+        security.parent_acl = ZKL_ACL_AUTHENTICATED;
     }
     int file = open(argv[4], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     int status =

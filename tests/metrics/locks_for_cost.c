@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
     zkl_testing_begin(NULL);
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.metrics = atoi(argv[1]);
-    options.recorded_events = atoi(argv[2]);
+    options.recorded_events = atoi(argv[2]) > 0 ? atoi(argv[2]) : ZKL_NONE;
     zkl_client *client = NULL;
     zkl_lock *lock = NULL;
     ZKL_TESTING_EXPECT(zkl_client_open("any:2181", &options, &client) == ZKL_OK);

@@ -60,7 +60,7 @@ static bool is_before(const zkl_queue *queue, size_t place, const char *node) {
 /* A permit is held by as many as there are; anything else that is first, too. */
 static bool holds_rightly(const zkl_contender *one, size_t place) {
     bool free = place < (one->permits > 0 ? one->permits : 1);
-    bool may_share = one->kind == ZKL_QUEUE_READ;
+    bool may_share = one->mode == ZKL_READ;
     return one->holds == (free ? 1 : 0) || (may_share && one->holds == 1);
 }
 
@@ -129,7 +129,7 @@ static zkl_queue *describe(char resource[RESOURCE_SIZE]) {
 
 static void look(void) {
     char resource[RESOURCE_SIZE];
-    zkl_queue_free(describe(resource));
+    zkl_report_free(describe(resource));
 }
 
 /* Often who holds, or is next. */
@@ -152,7 +152,7 @@ static void break_node(void) {
             oracle_violated("the administrator has broken %s, and it is there", node->name);
         }
     }
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 static void revoke_node(void) {
@@ -169,7 +169,7 @@ static void revoke_node(void) {
                             node->name);
         }
     }
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 static void on_set(void *arg, const zkl_reply *reply) {
@@ -194,7 +194,7 @@ static void set_protected(void) {
         ZKL_WITH_MUTEX(&administrator.client->mutex);
         (void)zkl_send(&administrator.client->sessions->session.sender, &set, on_set, NULL, NULL);
     }
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 static void find_deadlocks(void) {
@@ -203,7 +203,7 @@ static void find_deadlocks(void) {
     for (size_t i = 0; deadlocks != NULL && i < deadlocks->count; i++) {
         judge_deadlock(deadlocks, i);
     }
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
 }
 
 static void remove_idle(void) {
@@ -235,8 +235,10 @@ static void pause_a_while(void) {
 static void *administer(void *arg) {
     (void)arg;
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security security = ZKL_SECURITY_INIT;
     options.label = "administrator";
-    plan_introduce(administrator.plan, &options);
+    options.security = &security;
+    plan_introduce(administrator.plan, &security);
     int status = ZKL_DISCONNECTED;
     while (status != ZKL_OK && !administrator.stops) {
         status = zkl_client_open("server:2181", &options, &administrator.client);

@@ -34,13 +34,15 @@ static bool open_handle(contender *self) {
     options.permits = (int32_t)self->plan->permits;
     options.max_waiting = (int32_t)self->plan->max_waiting;
     options.resource_class = resource;
+    zkl_lending lending = ZKL_LENDING_INIT;
     if (self->plan->borrows) {
         bool leases = self->run->clients[self->plan->client].lease_tick_ms > 0;
-        options.retain_ms = leases ? self->run->retain_ms : 0;
-        options.local_hand_offs = self->run->hand_offs;
-        options.local_hand_offs += options.retain_ms + self->run->hand_offs == 0;
-        options.local_hand_off_ms = self->run->hand_off_ms;
-        options.local_priority = self->plan->priority;
+        lending.retain_ms = leases ? self->run->retain_ms : 0;
+        lending.hand_offs = self->run->hand_offs;
+        lending.hand_offs += lending.retain_ms + self->run->hand_offs == 0;
+        lending.hand_off_ms = self->run->hand_off_ms;
+        lending.priority = self->plan->priority;
+        options.lending = &lending;
     }
     if (self->plan->hears_news) {
         options.state_callback = on_news;

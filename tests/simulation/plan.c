@@ -813,12 +813,12 @@ const zkl_credential plan_credentials[] = {
     { sizeof(zkl_credential), "digest", "stock:\xc3\xa4", sizeof("stock:\xc3\xa4") - 1 },
 };
 
-void plan_introduce(const run_plan *plan, zkl_client_options *options) {
+void plan_introduce(const run_plan *plan, zkl_security *security) {
     if (plan->closed) {
-        options->credentials = plan_credentials;
-        options->credential_count = PLAN_CREDENTIALS;
-        options->node_acl = ZKL_ACL_AUTHENTICATED;
-        options->parent_acl = ZKL_ACL_AUTHENTICATED;
+        security->credentials = plan_credentials;
+        security->credential_count = PLAN_CREDENTIALS;
+        security->node_acl = ZKL_ACL_AUTHENTICATED;
+        security->parent_acl = ZKL_ACL_AUTHENTICATED;
     }
 }
 

@@ -231,7 +231,7 @@ unsigned plan_most_permits(const run_plan *plan);
 enum { PLAN_CREDENTIALS = 2 };
 extern const zkl_credential plan_credentials[PLAN_CREDENTIALS + 1];
 /** Who its clients are, and the ACLs of what they make. */
-void plan_introduce(const run_plan *plan, zkl_client_options *options);
+void plan_introduce(const run_plan *plan, zkl_security *security);
 
 /** Writes it, without what is left out, for people to read. */
 void plan_print(const run_plan *plan, FILE *file);

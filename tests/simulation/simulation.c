@@ -67,14 +67,16 @@ static void on_log(void *arg, const zkl_log_record *record) {
 
 static void open_client(client_run *self) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security security = ZKL_SECURITY_INIT;
     options.session_timeout_ms = self->plan->session_timeout_ms;
     options.lease_tick_ms = self->plan->lease_tick_ms;
     options.label = "simulation";
     options.metrics = 1;
     options.dispatch = self->plan->dispatches ? ZKL_DISPATCH_CALLER : ZKL_DISPATCH_THREAD;
     options.container_parents = self->plan->containers ? 1 : 0;
-    options.unprotected = run.plan->some_are_open && self->number % 2 == 1;
-    plan_introduce(run.plan, &options);
+    options.security = &security;
+    security.unprotected = run.plan->some_are_open && self->number % 2 == 1;
+    plan_introduce(run.plan, &security);
     if (self->plan->logs) {
         options.log_callback = on_log;
         options.log_arg = self;

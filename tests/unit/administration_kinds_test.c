@@ -104,25 +104,25 @@ static void expect_queue(const char *resource, const char *expected) {
     for (size_t i = 0; i < queue->count; i++) {
         const zkl_contender *one = queue->contenders[i];
         const char *before = "";
-        EXPECT(one->permits == 0 || one->kind == ZKL_QUEUE_EXCLUSIVE);
+        EXPECT(one->permits == 0 || one->mode == ZKL_EXCLUSIVE);
         for (size_t k = 0; k < i; k++) {
             bool is_it = strcmp(queue->contenders[k]->node, one->waits_for) == 0;
             before = is_it ? queue->contenders[k]->identity.owner : before;
         }
         size_t used = strlen(text);
         snprintf(text + used, TEXT_SIZE - used, "%s%s %s %s%s", i > 0 ? "; " : "",
-                 one->permits > 0 ? "permit" : zkl_queue_kind_name((int)one->kind),
+                 one->permits > 0 ? "permit" : zkl_lock_mode_name((int)one->mode),
                  one->identity.owner, one->holds ? "holds" : "waits for ", before);
     }
     EXPECT_TEXT(text, expected);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 static void expect_deadlocks(size_t count) {
     zkl_deadlocks *deadlocks = NULL;
     EXPECT_INT(zkl_deadlocks_find(client, WITHIN_MS, &deadlocks), ZKL_OK);
     EXPECT_INT(deadlocks->count, count);
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
 }
 
 /* ---- Semaphores ------------------------------------------------------------------------- */
@@ -170,7 +170,7 @@ TEST(waiter_for_the_only_permit_is_behind_the_nearest_request) {
     EXPECT_INT(zkl_deadlocks_find(client, WITHIN_MS, &deadlocks), ZKL_OK);
     EXPECT_INT(deadlocks->count, 1);
     EXPECT_INT(deadlocks->deadlocks[0]->length, 3);
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
     for (size_t i = 0; i < 3; i++) {
         stop_waiting(&waiting[i]);
     }
@@ -197,7 +197,7 @@ TEST(downgraded_reader_holds_where_the_writer_did) {
     zkl_queue *queue = describe("stock");
     EXPECT_INT(queue->contenders[0]->token, information.token);
     EXPECT(queue->contenders[1]->token > information.token);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     stop_waiting(&third);
     zkl_lock_close(second.lock);
     zkl_thread_join(second.task);

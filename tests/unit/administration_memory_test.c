@@ -17,7 +17,7 @@ static int describe(void) {
     zkl_queue *queue = NULL;
     int status = zkl_queue_describe(client, "stock", WITHIN_MS, &queue);
     EXPECT(status == ZKL_OK ? queue->count == 2 : queue == NULL);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return status;
 }
 
@@ -25,7 +25,7 @@ static int list_resources(void) {
     zkl_resource_list *list = NULL;
     int status = zkl_resources_list(client, WITHIN_MS, &list);
     EXPECT(status == ZKL_OK ? list->count == 3 : list == NULL);
-    zkl_resources_free(list);
+    zkl_report_free(list);
     return status;
 }
 
@@ -33,7 +33,7 @@ static int find_deadlocks(void) {
     zkl_deadlocks *deadlocks = NULL;
     int status = zkl_deadlocks_find(client, WITHIN_MS, &deadlocks);
     EXPECT(status == ZKL_OK ? deadlocks->count == 1 : deadlocks == NULL);
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
     return status;
 }
 
@@ -48,7 +48,7 @@ static int read_node(void) {
     zkl_node *node = NULL;
     int status = zkl_node_read(client, "/locks/stock", WITHIN_MS, &node);
     EXPECT((status == ZKL_OK) == (node != NULL));
-    zkl_node_free(node);
+    zkl_report_free(node);
     return status;
 }
 

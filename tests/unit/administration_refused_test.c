@@ -77,11 +77,11 @@ TEST(resource_that_may_not_be_read_is_listed_with_its_status) {
     EXPECT_INT(list->resources[1]->status, ZKL_NO_PERMISSION);
     EXPECT_INT(list->resources[2]->status, ZKL_OK);
     EXPECT_INT(list->resources[2]->contenders, 1);
-    zkl_resources_free(list);
+    zkl_report_free(list);
     hide("/locks/c");
     EXPECT_INT(zkl_resources_list(client, WITHIN_MS, &list), ZKL_NO_PERMISSION);
     expect_message("path \"/locks/b\": the servers refused the request, and 1 more");
-    zkl_resources_free(list);
+    zkl_report_free(list);
     hide("/locks");
     EXPECT_INT(zkl_resources_list(client, WITHIN_MS, &list), ZKL_NO_PERMISSION);
     EXPECT(list == NULL);
@@ -104,7 +104,7 @@ TEST(contender_that_may_not_be_read_keeps_its_place_in_the_queue) {
     EXPECT_TEXT(queue->contenders[1]->waits_for, hidden->node);
     EXPECT_TEXT(queue->contenders[1]->identity.owner, "1");
     EXPECT_INT(queue->contenders[1]->status, ZKL_OK);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     end();
 }
 
@@ -124,7 +124,7 @@ TEST(circle_is_found_beside_what_may_not_be_read) {
     EXPECT_TEXT(deadlocks->skipped[0], "c");
     EXPECT_TEXT(deadlocks->skipped[1], "b/x-lock-0000000003");
     EXPECT(deadlocks->skipped[2] == NULL);
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
     end();
 }
 
@@ -142,7 +142,7 @@ TEST(no_circle_is_made_of_nodes_that_may_not_be_read) {
     EXPECT_INT(zkl_deadlocks_find(client, WITHIN_MS, &deadlocks), ZKL_NO_PERMISSION);
     EXPECT_INT(deadlocks->count, 0);
     EXPECT_INT(deadlocks->skipped_count, 2);
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
     end();
 }
 
@@ -164,7 +164,7 @@ TEST(node_that_may_not_be_read_any_more_at_the_second_look_ends_its_circle_only)
         int status = zkl_deadlocks_find(client, WITHIN_MS, &deadlocks);
         EXPECT(deadlocks != NULL && (status == ZKL_OK || deadlocks->skipped_count == 1));
         hidden_between += status == ZKL_OK && deadlocks->count == 0 ? 1 : 0;
-        zkl_deadlocks_free(deadlocks);
+        zkl_report_free(deadlocks);
         zkl_thread_join(task);
         end();
     }

@@ -88,7 +88,7 @@ static void expect_resources(const char *expected) {
                  list->resources[i]->name, list->resources[i]->contenders);
     }
     EXPECT_TEXT(text, expected);
-    zkl_resources_free(list);
+    zkl_report_free(list);
 }
 
 TEST(stripes_are_listed_behind_their_resource) {
@@ -115,7 +115,7 @@ static void revoke_and_break_the_holder(const char *resource) {
         EXPECT_INT(zkl_node_revoke(client, resource, holder->node, WITHIN_MS), ZKL_NO_PERMISSION);
         EXPECT_INT(zkl_node_break(client, resource, holder->node, WITHIN_MS), ZKL_OK);
     }
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 TEST(stripe_is_described_and_broken_by_its_name) {
@@ -195,7 +195,7 @@ static void expect_circle_over_the_stripe(void) {
     EXPECT_INT(deadlocks->deadlocks[0]->length, 2);
     EXPECT_INT(count_waits(deadlocks, "A"), 1);
     EXPECT_INT(count_waits(deadlocks, "hot/stripe-0003"), 1);
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
 }
 
 TEST(circle_over_a_lock_and_a_stripe_is_found_and_named) {

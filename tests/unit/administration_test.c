@@ -89,7 +89,7 @@ static const char *queue_text(const zkl_queue *queue) {
         size_t used = strlen(text);
         const char *number = strrchr(one->waits_for, '0');
         snprintf(text + used, TEXT_SIZE - used, "%s%d %s %s %s%s", i > 0 ? "; " : "",
-                 (int)one->sequence, zkl_queue_kind_name((int)one->kind), one->identity.owner,
+                 (int)one->sequence, zkl_lock_mode_name((int)one->mode), one->identity.owner,
                  one->holds ? "holds" : "waits for ",
                  one->holds ? "" : (number != NULL ? number + 1 : "?"));
     }
@@ -105,7 +105,7 @@ static zkl_queue *describe(const char *resource) {
 static void expect_queue(const char *resource, const char *expected) {
     zkl_queue *queue = describe(resource);
     EXPECT_TEXT(queue_text(queue), expected);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 static bool has_node(const char *path) {
@@ -176,7 +176,7 @@ TEST(contender_says_who_it_is) {
     EXPECT_INT(one->session_id, session_of());
     EXPECT(one->age_ms >= 3000 && one->age_ms < 4000);
     EXPECT_INT(one->revoke_requested, 0);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     zkl_lock_close(lock);
     end();
 }
@@ -203,7 +203,7 @@ TEST(data_of_others_are_read_as_they_come) {
     EXPECT_TEXT(queue->contenders[0]->identity.data, "10.0.0.7");
     EXPECT_TEXT(queue->contenders[1]->identity.process_id, "");
     EXPECT_TEXT(queue->contenders[2]->identity.data, "");
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     end();
 }
 
@@ -230,7 +230,7 @@ TEST(resources_are_listed_by_name_with_their_contenders) {
     zkl_resource_list *list = NULL;
     EXPECT_INT(zkl_resources_list(client, WITHIN_MS, &list), ZKL_OK);
     EXPECT_INT(list->count, 0);
-    zkl_resources_free(list);
+    zkl_report_free(list);
     zkl_lock *stock = hold_as("stock", NULL, ZKL_READ);
     zkl_lock *again = hold_as("stock", NULL, ZKL_READ);
     zkl_lock *bills = hold_as("bills", NULL, ZKL_EXCLUSIVE);
@@ -241,7 +241,7 @@ TEST(resources_are_listed_by_name_with_their_contenders) {
     EXPECT_INT(list->resources[0]->contenders, 0);
     EXPECT_TEXT(list->resources[1]->name, "stock");
     EXPECT_INT(list->resources[1]->contenders, 2);
-    zkl_resources_free(list);
+    zkl_report_free(list);
     zkl_lock_close(bills);
     zkl_lock_close(again);
     zkl_lock_close(stock);
@@ -256,7 +256,7 @@ TEST(broken_lock_passes_on_and_its_holder_hears_of_it) {
     zkl_queue *queue = describe("stock");
     EXPECT_INT(zkl_node_break(client, "stock", queue->contenders[0]->node, WITHIN_MS), ZKL_OK);
     EXPECT_INT(zkl_node_break(client, "stock", queue->contenders[0]->node, WITHIN_MS), ZKL_NO_NODE);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     zkl_thread_join(second.task);
     EXPECT_INT(second.status, ZKL_OK);
     sleep_ms(SESSION_MS);
@@ -330,12 +330,12 @@ TEST(node_is_read_as_it_was_written) {
     EXPECT_INT(node->version, 0);
     EXPECT_INT(node->session_id, 0);
     EXPECT(node->made_ms > 0 && node->changed_ms == node->made_ms);
-    zkl_node_free(node);
+    zkl_report_free(node);
     EXPECT_INT(zkl_node_read(client, "/locks/stock/mine", WITHIN_MS, &node), ZKL_OK);
     EXPECT_INT(node->size, 0);
     EXPECT_TEXT(node->data, "");
     EXPECT(node->session_id != 0);
-    zkl_node_free(node);
+    zkl_report_free(node);
     zkl_lock_close(lock);
     end();
 }
@@ -347,11 +347,11 @@ TEST(acl_is_set_and_read_and_holds) {
     make("/locks");
     EXPECT_INT(zkl_node_read(client, "/locks", WITHIN_MS, &node), ZKL_OK);
     EXPECT_TEXT(node->acl, "world:anyone:cdrwa");
-    zkl_node_free(node);
+    zkl_report_free(node);
     EXPECT_INT(zkl_node_set_acl(client, "/locks", closed, WITHIN_MS), ZKL_OK);
     EXPECT_INT(zkl_node_read(client, "/locks", WITHIN_MS, &node), ZKL_OK);
     EXPECT_TEXT(node->acl, closed);
-    zkl_node_free(node);
+    zkl_report_free(node);
     EXPECT_INT(zkl_node_set_acl(client, "/locks", "world:anyone:cdrwa", WITHIN_MS),
                ZKL_NO_PERMISSION);
     EXPECT(strstr(zkl_error_message(), "/locks") != NULL);
@@ -378,7 +378,7 @@ TEST(node_that_is_not_there_cannot_be_read) {
     EXPECT_REFUSED(zkl_node_read(client, "/a//b", WITHIN_MS, &node), "path");
     EXPECT_INT(zkl_node_read(client, "/locks", WITHIN_MS, NULL), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_node_read(client, NULL, WITHIN_MS, &node), ZKL_INVALID_ARGUMENT);
-    zkl_node_free(NULL);
+    zkl_report_free(NULL);
     end();
 }
 
@@ -407,7 +407,7 @@ static zkl_lock *open_with_ear(ear *heard) {
 static void revoke(size_t place) {
     zkl_queue *queue = describe("stock");
     EXPECT_INT(zkl_node_revoke(client, "stock", queue->contenders[place]->node, WITHIN_MS), ZKL_OK);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 /* Before its node is watched, which takes a third of the session timeout, and after. */
@@ -429,7 +429,7 @@ TEST(holder_is_told_once_that_it_is_asked_for_the_lock) {
         zkl_queue *queue = describe("stock");
         EXPECT_INT(queue->contenders[0]->revoke_requested, 1);
         EXPECT_TEXT(queue->contenders[0]->identity.data, "__REVOKE__");
-        zkl_queue_free(queue);
+        zkl_report_free(queue);
         zkl_lock_close(lock);
         end();
     }
@@ -526,7 +526,7 @@ static void expect_deadlocks(const char *expected) {
     zkl_deadlocks *deadlocks = NULL;
     EXPECT_INT(zkl_deadlocks_find(client, WITHIN_MS, &deadlocks), ZKL_OK);
     EXPECT_TEXT(deadlock_text(deadlocks), expected);
-    zkl_deadlocks_free(deadlocks);
+    zkl_report_free(deadlocks);
 }
 
 TEST(two_that_take_two_locks_crosswise_are_found) {
@@ -666,7 +666,7 @@ TEST(circle_that_is_gone_at_the_second_look_is_not_told) {
         size_t count = deadlocks->count;
         EXPECT(count == 0 || looked - asked >= 4);
         found += looked - asked >= 4 && count == 0 ? 1 : 0;
-        zkl_deadlocks_free(deadlocks);
+        zkl_report_free(deadlocks);
         zkl_thread_join(other.task);
         expect_deadlocks("");
         end();
@@ -704,7 +704,7 @@ TEST(circle_is_looked_at_anew_when_the_session_ends_between_the_looks) {
         EXPECT_INT(deadlocks->count, 1);
         EXPECT(count_requests(ZKL_CALL_LIST) >= 3); /* of all resources, in the session of now */
         ended += session_of() != first ? 1 : 0;
-        zkl_deadlocks_free(deadlocks);
+        zkl_report_free(deadlocks);
         zkl_thread_join(task);
         end();
     }
@@ -798,7 +798,7 @@ TEST(refusal_names_the_path) {
                ZKL_NO_PERMISSION);
     EXPECT(strstr(zkl_error_message(), "path \"/locks/stock/_c_") == zkl_error_message());
     zkl_ensemble_heal(ensemble);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     zkl_lock_close(lock);
     sleep_ms(SESSION_MS);
     (void)zkl_client_close(client, 0);
@@ -823,8 +823,8 @@ TEST(bad_arguments_are_refused) {
     EXPECT_INT(zkl_node_break(client, NULL, "x-0000000001", 1), ZKL_INVALID_ARGUMENT);
     EXPECT_REFUSED(zkl_parents_remove_idle(client, 10, 10, NULL), "idle_ms");
     EXPECT_REFUSED(zkl_parents_remove_idle(client, -1, 10, NULL), "idle_ms");
-    zkl_deadlocks_free(NULL);
-    zkl_resources_free(NULL);
+    zkl_report_free(NULL);
+    zkl_report_free(NULL);
     end();
 }
 

@@ -37,13 +37,19 @@ static zkl_credential digest(const char *secret) {
     return credential;
 }
 
-static zkl_client_options options_of(const zkl_credential *credentials, int32_t count) {
+static zkl_security security_of(const zkl_credential *credentials, int32_t count) {
+    zkl_security security = ZKL_SECURITY_INIT;
+    security.credentials = credentials;
+    security.credential_count = count;
+    security.node_acl = ZKL_ACL_AUTHENTICATED;
+    security.parent_acl = ZKL_ACL_AUTHENTICATED;
+    return security;
+}
+
+static zkl_client_options options_of(const zkl_security *security) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.session_timeout_ms = SESSION_MS;
-    options.credentials = credentials;
-    options.credential_count = count;
-    options.node_acl = ZKL_ACL_AUTHENTICATED;
-    options.parent_acl = ZKL_ACL_AUTHENTICATED;
+    options.security = security;
     return options;
 }
 
@@ -56,10 +62,11 @@ static zkl_client *open_with(const zkl_client_options *options) {
 /* NULL: a stranger. */
 static zkl_client *open_client(const char *secret) {
     zkl_credential credential = digest(secret != NULL ? secret : "");
-    zkl_client_options options = options_of(&credential, secret != NULL ? 1 : 0);
+    zkl_security security = security_of(&credential, secret != NULL ? 1 : 0);
+    zkl_client_options options = options_of(&security);
     if (secret == NULL) {
-        options.node_acl = NULL;
-        options.parent_acl = NULL;
+        security.node_acl = NULL;
+        security.parent_acl = NULL;
     }
     return open_with(&options);
 }
@@ -127,11 +134,12 @@ TEST(each_of_several_credentials_counts) {
     EXPECT(zkl_digest_id("two:b", strlen("two:b"), id));
     snprintf(acl, sizeof(acl), "digest:%s:cdrwa", id);
     const zkl_credential credentials[] = { digest("one:a"), digest("two:b") };
-    zkl_client_options options = options_of(credentials, 2);
-    options.node_acl = acl;
-    options.parent_acl = acl;
+    zkl_security security = security_of(credentials, 2);
+    zkl_client_options options = options_of(&security);
+    security.node_acl = acl;
+    security.parent_acl = acl;
     zkl_client *client = open_with(&options);
-    options.credential_count = 1;
+    security.credential_count = 1;
     zkl_client *other = open_with(&options);
     EXPECT_INT(try_lock(client), ZKL_OK);
     EXPECT_INT(try_lock(other), ZKL_NO_PERMISSION);
@@ -212,7 +220,8 @@ TEST(credential_that_the_servers_refuse_is_named) {
     begin();
     zkl_credential credentials[] = { digest("stock:secret"), digest("secret") };
     credentials[1].scheme = "kerberos";
-    zkl_client_options options = options_of(credentials, 2);
+    zkl_security security = security_of(credentials, 2);
+    zkl_client_options options = options_of(&security);
     zkl_client *client = NULL;
     EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_AUTH_FAILED);
     EXPECT(strstr(zkl_error_message(), "kerberos") != NULL);
@@ -223,23 +232,22 @@ TEST(credential_that_the_servers_refuse_is_named) {
 TEST(wrong_credentials_are_refused_and_no_secret_is_shown) {
     begin();
     zkl_credential credentials[ZKL_CREDENTIALS_MAX + 1] = { digest("stock:geheim") };
-    zkl_client_options options = options_of(credentials, 1);
+    zkl_security security = security_of(credentials, 1);
+    zkl_client_options options = options_of(&security);
     zkl_client *client = NULL;
     credentials[0].scheme = "";
     EXPECT_REFUSED(zkl_client_open("server:2181", &options, &client),
                    "scheme of credential 0 \"\": must not be empty");
-    credentials[0].scheme = NULL;
-    EXPECT_REFUSED(zkl_client_open("server:2181", &options, &client), "must not be NULL");
     credentials[0] = digest("stock:geheim");
     credentials[0].size = ZKL_SECRET_MAX + 1;
     EXPECT_REFUSED(zkl_client_open("server:2181", &options, &client),
                    "secret of credential 0: 4097 bytes, at most 4096 are allowed");
     EXPECT(strstr(zkl_error_message(), "geheim") == NULL);
-    options.credential_count = ZKL_CREDENTIALS_MAX + 1;
+    security.credential_count = ZKL_CREDENTIALS_MAX + 1;
     EXPECT_REFUSED(zkl_client_open("server:2181", &options, &client),
                    "credential_count 17: must be from 0 to 16");
-    options.credential_count = 1;
-    options.credentials = NULL;
+    security.credential_count = 1;
+    security.credentials = NULL;
     EXPECT_REFUSED(zkl_client_open("server:2181", &options, &client), "credentials");
     end();
 }
@@ -264,15 +272,16 @@ static int give_nothing_good(void *arg, size_t index, zkl_credential *credential
     zkl_client *other = NULL;
     (void)arg;
     EXPECT_INT(zkl_client_open("server:2181", NULL, &other), ZKL_IN_CALLBACK);
-    credential->scheme = NULL;
+    credential->scheme = "";
     return index == 0 ? 1 : 0;
 }
 
 TEST(wrong_credential_of_the_callback_is_refused) {
     begin();
-    zkl_client_options options = options_of(NULL, 0);
+    zkl_security security = security_of(NULL, 0);
+    zkl_client_options options = options_of(&security);
     zkl_client *client = NULL;
-    options.credential_callback = give_nothing_good;
+    security.credential_callback = give_nothing_good;
     EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_AUTH_FAILED);
     EXPECT_TEXT(zkl_error_message(), "the servers refused the credential of the scheme (invalid)");
     end();
@@ -292,9 +301,10 @@ TEST(servers_that_do_not_answer_to_a_credential_are_asked_again) {
 TEST(callback_is_asked_anew_for_each_session) {
     begin();
     secret_store vault = { .secret = "stock:secret" };
-    zkl_client_options options = options_of(NULL, 0);
-    options.credential_callback = give;
-    options.credential_arg = &vault;
+    zkl_security security = security_of(NULL, 0);
+    zkl_client_options options = options_of(&security);
+    security.credential_callback = give;
+    security.credential_arg = &vault;
     zkl_client *client = open_with(&options);
     EXPECT_INT(vault.asked, 2);
     EXPECT_INT(try_lock(client), ZKL_OK);
@@ -383,9 +393,10 @@ TEST(credentials_that_are_shown_no_longer_give_no_rights) {
 TEST(wrong_credentials_leave_those_that_are_shown) {
     begin();
     secret_store vault = { .secret = "stock:secret" };
-    zkl_client_options options = options_of(NULL, 0);
-    options.credential_callback = give;
-    options.credential_arg = &vault;
+    zkl_security security = security_of(NULL, 0);
+    zkl_client_options options = options_of(&security);
+    security.credential_callback = give;
+    security.credential_arg = &vault;
     zkl_client *asked = open_with(&options);
     zkl_client *client = open_client("stock:secret");
     zkl_credential nothing = digest("");
@@ -500,8 +511,9 @@ TEST(other_credentials_are_shown_though_their_connection_fails_at_first) {
 TEST(auth_stands_for_nobody_when_nobody_is_shown_any_more) {
     begin();
     const zkl_credential credential = digest("stock:secret");
-    zkl_client_options options = options_of(&credential, 1);
-    options.parent_acl = NULL;
+    zkl_security security = security_of(&credential, 1);
+    zkl_client_options options = options_of(&security);
+    security.parent_acl = NULL;
     zkl_client *client = open_with(&options);
     EXPECT_INT(try_lock(client), ZKL_OK);
     EXPECT_INT(zkl_client_set_credentials(client, NULL, 0), ZKL_OK);
@@ -517,7 +529,8 @@ TEST(secret_does_not_end_at_a_nul) {
     zkl_credential credential = digest("stock:se");
     credential.secret = "stock:se\0cret";
     credential.size = sizeof("stock:se\0cret") - 1;
-    zkl_client_options options = options_of(&credential, 1);
+    zkl_security security = security_of(&credential, 1);
+    zkl_client_options options = options_of(&security);
     zkl_client *client = open_with(&options);
     EXPECT_INT(try_lock(client), ZKL_OK);
     zkl_client *cut = open_client("stock:se");
@@ -563,8 +576,9 @@ TEST(credential_of_unknown_identity_is_refused_while_others_stand_for_auth) {
 TEST(credential_of_unknown_identity_is_shown_where_auth_needs_no_others) {
     begin();
     const zkl_credential credential = digest("stock:secret");
-    zkl_client_options options = options_of(&credential, 1);
-    options.unprotected = 1;
+    zkl_security security = security_of(&credential, 1);
+    zkl_client_options options = options_of(&security);
+    security.unprotected = 1;
     zkl_client *unprotected = open_with(&options);
     zkl_client *stranger = open_client(NULL); /* its nodes are open to all */
     EXPECT_INT(show_both(unprotected), ZKL_OK);
@@ -597,9 +611,10 @@ static void count_refusals(void *arg, const zkl_log_record *record) {
 }
 
 static zkl_client *open_asked(unknown_store *store) {
-    zkl_client_options options = options_of(NULL, 0);
-    options.credential_callback = give_unknown;
-    options.credential_arg = store;
+    zkl_security security = security_of(NULL, 0);
+    zkl_client_options options = options_of(&security);
+    security.credential_callback = give_unknown;
+    security.credential_arg = store;
     options.log_callback = count_refusals;
     options.log_arg = store;
     return open_with(&options);
@@ -669,7 +684,8 @@ TEST(session_that_is_denied_asks_for_no_credentials) {
 /* The own identity of the session before never came to protect anything. */
 TEST(identity_of_a_session_that_never_stood_does_not_bind_the_next) {
     begin();
-    zkl_client_options options = options_of(NULL, 0);
+    zkl_security security = security_of(NULL, 0);
+    zkl_client_options options = options_of(&security);
     zkl_client *client = open_with(&options);
     for (uint32_t i = 0; i < SERVERS; i++) {
         zkl_ensemble_mute_connections(ensemble, i, 3000 * INT64_C(1000));

@@ -235,8 +235,8 @@ static int open_with(int32_t events, const char *place, zkl_client **client) {
 }
 
 TEST(number_of_events_has_its_range) {
-    static const int32_t refused[] = { -1, 1, 63, 65537, INT32_MIN, INT32_MAX };
-    static const int32_t accepted[] = { 64, 1024, 65536 };
+    static const int32_t refused[] = { -2, 1, 63, 65537, INT32_MIN, INT32_MAX };
+    static const int32_t accepted[] = { 0, 64, 1024, 65536 };
     zkl_client *client = NULL;
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         EXPECT_INT(open_with(refused[i], NULL, &client), ZKL_INVALID_ARGUMENT);
@@ -253,9 +253,9 @@ TEST(number_of_events_has_its_range) {
 TEST(client_that_records_nothing_says_so) {
     lock_desk *desk = desk_open(NULL);
     zkl_client *client = NULL;
-    EXPECT_INT(open_with(0, NULL, &client), ZKL_OK);
+    EXPECT_INT(open_with(ZKL_NONE, NULL, &client), ZKL_OK);
     REFUSED(zkl_client_write_record(client, "/nowhere/record"), ZKL_INVALID_ARGUMENT,
-            "client: keeps no record: its recorded_events is 0");
+            "client: keeps no record: its recorded_events is ZKL_NONE");
     EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
     desk_close(desk);
 }

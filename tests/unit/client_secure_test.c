@@ -4,74 +4,76 @@
 #include "support/unit.h"
 #include "zklock/zklock.h"
 
-static int open_with(const zkl_client_options *options) {
+static int open_with(const zkl_security *security) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
-    int status = zkl_client_open("127.0.0.1:1", options, &client);
+    options.security = security;
+    int status = zkl_client_open("127.0.0.1:1", &options, &client);
     EXPECT_INT(client == NULL, true);
     return status;
 }
 
-static zkl_client_options tls_options(void) {
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.tls_ca_file = "/nowhere/ca.pem";
-    options.tls_certificate_file = "/nowhere/client.pem";
-    options.tls_key_file = "/nowhere/client.key";
-    return options;
+static zkl_security with_tls(void) {
+    zkl_security security = ZKL_SECURITY_INIT;
+    security.tls_ca_file = "/nowhere/ca.pem";
+    security.tls_certificate_file = "/nowhere/client.pem";
+    security.tls_key_file = "/nowhere/client.key";
+    return security;
 }
 
 TEST(options_of_tls_without_an_authority_are_refused) {
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.tls_server_names = "localhost";
-    EXPECT_REFUSED(open_with(&options), "tls_server_names: means nothing without tls_ca_file");
-    options = tls_options();
-    options.tls_ca_file = NULL;
-    EXPECT_REFUSED(open_with(&options), "tls_certificate_file: means nothing without tls_ca_file");
+    zkl_security security = ZKL_SECURITY_INIT;
+    security.tls_server_names = "localhost";
+    EXPECT_REFUSED(open_with(&security), "tls_server_names: means nothing without tls_ca_file");
+    security = with_tls();
+    security.tls_ca_file = NULL;
+    EXPECT_REFUSED(open_with(&security), "tls_certificate_file: means nothing without tls_ca_file");
 }
 
 TEST(tls_without_certificate_or_key_is_refused) {
-    zkl_client_options options = tls_options();
-    options.tls_certificate_file = NULL;
-    EXPECT_REFUSED(open_with(&options), "tls_certificate_file");
-    options = tls_options();
-    options.tls_key_file = NULL;
-    EXPECT_REFUSED(open_with(&options), "tls_key_file");
-    options.tls_key_file = "";
-    EXPECT_REFUSED(open_with(&options), "tls_key_file");
+    zkl_security security = with_tls();
+    security.tls_certificate_file = NULL;
+    EXPECT_REFUSED(open_with(&security), "tls_certificate_file");
+    security = with_tls();
+    security.tls_key_file = NULL;
+    EXPECT_REFUSED(open_with(&security), "tls_key_file");
+    security.tls_key_file = "";
+    EXPECT_REFUSED(open_with(&security), "tls_key_file");
 }
 
 TEST(options_of_sasl_without_a_mechanism_are_refused) {
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.sasl_user = "stock";
-    EXPECT_REFUSED(open_with(&options), "sasl_user: means nothing without sasl_mechanism");
+    zkl_security security = ZKL_SECURITY_INIT;
+    security.sasl_user = "stock";
+    EXPECT_REFUSED(open_with(&security), "sasl_user: means nothing without sasl_mechanism");
 }
 
 TEST(two_passwords_are_refused) {
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.sasl_mechanism = "DIGEST-MD5";
-    options.sasl_password = "secret";
-    options.sasl_password_file = "/nowhere/password";
-    EXPECT_REFUSED(open_with(&options), "must not be given together with sasl_password_file");
+    zkl_security security = ZKL_SECURITY_INIT;
+    security.sasl_mechanism = "DIGEST-MD5";
+    security.sasl_password = "secret";
+    security.sasl_password_file = "/nowhere/password";
+    EXPECT_REFUSED(open_with(&security), "must not be given together with sasl_password_file");
     EXPECT_INT(strstr(zkl_error_message(), "secret") == NULL, true);
 }
 
 TEST(password_that_is_too_long_is_refused_and_not_shown) {
     char password[ZKL_SECRET_MAX + 2];
-    zkl_client_options options = tls_options();
+    zkl_security security = with_tls();
     memset(password, 'p', sizeof(password) - 1);
     password[sizeof(password) - 1] = '\0';
-    options.tls_key_password = password;
-    EXPECT_REFUSED(open_with(&options), "tls_key_password: at most 4096 bytes are allowed");
+    security.tls_key_password = password;
+    EXPECT_REFUSED(open_with(&security), "tls_key_password: at most 4096 bytes are allowed");
 }
 
 TEST(tls_and_sasl_at_once_are_refused) {
-    zkl_client_options options = tls_options();
-    options.sasl_mechanism = "DIGEST-MD5";
-    EXPECT_REFUSED(open_with(&options), "libzookeeper has no function for both");
+    zkl_security security = with_tls();
+    security.sasl_mechanism = "DIGEST-MD5";
+    EXPECT_REFUSED(open_with(&security), "libzookeeper has no function for both");
 }
 
 TEST(what_this_libzookeeper_has_not_is_told) {
-    zkl_client_options tls = tls_options();
-    zkl_client_options sasl = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security tls = with_tls();
+    zkl_security sasl = ZKL_SECURITY_INIT;
     sasl.sasl_mechanism = "DIGEST-MD5";
     sasl.sasl_password_file = "/nowhere/password";
 #ifdef ZKL_HAS_TLS

@@ -248,7 +248,7 @@ static void delete_the_node(void) {
     EXPECT_INT(
         zkl_node_break(one.client, "service", queue->contenders[0]->node, CANDIDATE_TIMEOUT_MS),
         ZKL_OK);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 /* Between the election and the callback that tells it. No resignation is needed, as no term was
@@ -284,7 +284,7 @@ static void ask_to_resign(zkl_client *client) {
     EXPECT_INT(zkl_queue_describe(client, "service", CANDIDATE_TIMEOUT_MS, &queue), ZKL_OK);
     EXPECT_INT(zkl_node_revoke(client, "service", queue->contenders[0]->node, CANDIDATE_TIMEOUT_MS),
                ZKL_OK);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     zkl_testing_sleep(CANDIDATE_TIMEOUT_MS);
 }
 

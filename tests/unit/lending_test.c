@@ -18,7 +18,7 @@
 #define NAME(name) #name,
 static const char *const action_names[] = { ZKL_LENDING_ACTION_LIST(NAME) };
 
-static zkl_lending lending;
+static zkl_lending_state lending;
 static bool in_touch;
 static bool watched;
 static bool late;

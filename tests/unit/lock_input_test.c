@@ -43,11 +43,9 @@ TEST(numbers_of_client_options_have_their_ranges) {
         int32_t session_timeout_ms, connect_timeout_ms, lease_tick_ms;
         const char *message;
     } rows[] = {
-        { 0, 1, 0, "session_timeout_ms 0: must be from 100 to 3600000" },
         { -1, 1, 0, "session_timeout_ms -1: must be from 100 to 3600000" },
         { 99, 1, 0, "session_timeout_ms 99: must be from 100 to 3600000" },
         { 3600001, 1, 0, "session_timeout_ms 3600001: must be from 100 to 3600000" },
-        { 100, 0, 0, "connect_timeout_ms 0: must be from 1 to 2147483647" },
         { 100, -1, 0, "connect_timeout_ms -1: must be from 1 to 2147483647" },
         { 100, INT32_MIN, 0, "connect_timeout_ms -2147483648: must be from 1 to 2147483647" },
         { 100, 1, -1, "lease_tick_ms -1: must be from 0 to 60000" },
@@ -102,8 +100,6 @@ TEST(acquire_that_can_have_no_lease_says_why) {
 
 TEST(level_of_the_log_is_one_of_four) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.log_level = (zkl_log_level)0;
-    REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "log_level 0: must be from 1 to 4");
     options.log_level = (zkl_log_level)5;
     REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "log_level 5: must be from 1 to 4");
 }
@@ -129,12 +125,9 @@ TEST(options_of_one_resource_are_refused_for_a_set) {
 
 TEST(null_pointers_for_a_client_are_named) {
     zkl_client *client = (zkl_client *)&client;
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     REFUSED(zkl_client_open("h:1", NULL, NULL), ZKL_INVALID_ARGUMENT, "client: must not be NULL");
     REFUSED(zkl_client_open(NULL, NULL, &client), ZKL_INVALID_ARGUMENT, "hosts: must not be NULL");
     EXPECT(client == NULL);
-    options.lock_root = NULL;
-    REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "lock_root: must not be NULL");
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     REFUSED(zkl_client_info(NULL, &information), ZKL_INVALID_ARGUMENT, "client: must not be NULL");
     lock_desk *desk = desk_open(NULL);
@@ -152,7 +145,68 @@ TEST(client_is_left_open_where_its_close_is_refused) {
     desk_close(desk);
 }
 
+/* ---- Defaults --------------------------------------------------------------------- */
+
+TEST(zero_is_the_default_of_each_option_of_a_client) {
+    lock_desk *desk = desk_open(NULL); /* lends its sessions */
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_client *client = NULL;
+    EXPECT_INT(options.session_timeout_ms, 0);
+    EXPECT_INT(zkl_client_open("h:1", &options, &client), ZKL_OK);
+    EXPECT_INT(client->options.session_timeout_ms, 10000);
+    EXPECT_INT(client->options.connect_timeout_ms, 15000);
+    EXPECT_INT(client->options.log_level, ZKL_LOG_INFO);
+    EXPECT_INT(client->options.recorded_events, 1024);
+    EXPECT(client->recorder != NULL);
+    EXPECT_TEXT(client->lock_root, "/locks");
+    EXPECT(client->security.node_acl == NULL);
+    EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
+    desk_close(desk);
+}
+
 /* ---- Sizes of structs ------------------------------------------------------------- */
+
+TEST(size_of_groups_of_options_must_be_known) {
+    lock_desk *desk = desk_open(NULL);
+    for (size_t i = 0; i < COUNT_OF(wrong_by); i++) {
+        zkl_client_options of_client = ZKL_CLIENT_OPTIONS_INIT;
+        zkl_security security = ZKL_SECURITY_INIT;
+        zkl_lock_options of_lock = ZKL_LOCK_OPTIONS_INIT;
+        zkl_lending lending = ZKL_LENDING_INIT;
+        zkl_lock *lock = NULL;
+        of_client.security = &security;
+        of_lock.lending = &lending;
+        security.struct_size += wrong_by[i];
+        lending.struct_size += wrong_by[i];
+        REFUSED(open_client(&of_client), ZKL_INVALID_ARGUMENT,
+                size_message(security.struct_size, "zkl_security", sizeof(security)));
+        REFUSED(zkl_lock_open(desk->client, "stock", &of_lock, &lock), ZKL_INVALID_ARGUMENT,
+                size_message(lending.struct_size, "zkl_lending", sizeof(lending)));
+    }
+    desk_close(desk);
+}
+
+TEST(groups_of_an_earlier_version_have_defaults_in_later_fields) {
+    lock_desk *desk = desk_open(NULL); /* lends its sessions */
+    zkl_client_options of_client = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security security = ZKL_SECURITY_INIT;
+    zkl_lock_options of_lock = ZKL_LOCK_OPTIONS_INIT;
+    zkl_lending lending = ZKL_LENDING_INIT;
+    zkl_client *client = NULL;
+    zkl_lock *lock = NULL;
+    of_client.security = &security;
+    security.struct_size = offsetof(zkl_security, node_acl);
+    security.node_acl = "no ACL";
+    EXPECT_INT(zkl_client_open("h:1", &of_client, &client), ZKL_OK);
+    of_lock.lending = &lending;
+    lending.struct_size = offsetof(zkl_lending, hand_off_ms);
+    lending.hand_offs = 1;
+    lending.retain_ms = -1;
+    EXPECT_INT(zkl_lock_open(client, "stock", &of_lock, &lock), ZKL_OK);
+    zkl_lock_close(lock);
+    EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
+    desk_close(desk);
+}
 
 TEST(size_of_client_structs_must_be_known) {
     lock_desk *desk = desk_open(NULL);
@@ -207,7 +261,7 @@ TEST(options_of_an_earlier_version_stand_for_the_defaults_in_later_fields) {
     of_client.struct_size = offsetof(zkl_client_options, lock_root);
     of_client.lock_root = "not a root";
     of_client.lease_tick_ms = -1;
-    of_client.credential_count = -1;
+    of_client.metrics = -1;
     EXPECT_INT(zkl_client_open("h:1", &of_client, &client), ZKL_OK);
     EXPECT_TEXT(client->lock_root, "/locks");
     of_client.session_timeout_ms = 1; /* is its own */

@@ -38,9 +38,13 @@ static void ignore_news(void *arg, const zkl_lock_event *event) {
 
 /* ---- Who shares a node ---------------------------------------------------------------------- */
 
+static zkl_lending lending; /* of the options that were made last */
+
 static zkl_lock_options kept_options(void) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.retain_ms = BORROWER_RETAIN_MS;
+    lending = (zkl_lending)ZKL_LENDING_INIT;
+    lending.retain_ms = BORROWER_RETAIN_MS;
+    options.lending = &lending;
     return options;
 }
 
@@ -68,23 +72,23 @@ TEST(handles_whose_nodes_would_differ_share_none) {
 
 TEST(handles_that_are_lent_to_otherwise_share_no_node) {
     zkl_lock_options options = kept_options();
-    options.local_hand_offs = 1;
+    lending.hand_offs = 1;
     expect_node_of_its_own(&options);
-    options.local_hand_offs = 0;
-    options.retain_ms--;
+    lending.hand_offs = 0;
+    lending.retain_ms--;
     expect_node_of_its_own(&options);
     options = kept_options();
     options.fail_on_session_expiry = 1;
     expect_node_of_its_own(&options);
     options = kept_options();
-    options.local_hand_off_ms = 1000;
+    lending.hand_off_ms = 1000;
     expect_node_of_its_own(&options);
 }
 
 TEST(handles_that_differ_in_what_is_their_own_share_a_node) {
     zkl_lock_options options = kept_options();
     options.max_hold_ms = 1000;
-    options.local_priority = 1;
+    lending.priority = 1;
     options.state_callback = ignore_news;
     begin_kept();
     borrower_open_again(&handles[1], &options);
@@ -191,8 +195,10 @@ TEST(node_is_kept_from_its_release_on) {
 
 static zkl_lock_options revocable_options(void) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.local_hand_offs = HAND_OFFS;
-    options.local_hand_off_ms = HAND_OFF_MS;
+    lending = (zkl_lending)ZKL_LENDING_INIT;
+    lending.hand_offs = HAND_OFFS;
+    lending.hand_off_ms = HAND_OFF_MS;
+    options.lending = &lending;
     options.revocable = 1;
     options.state_callback = ignore_news;
     return options;

@@ -182,9 +182,11 @@ static void show_others_before_it_stands(void) {
 TEST(session_that_does_not_stand_yet_begins_anew_with_other_credentials) {
     const zkl_credential known = digest("stock:secret");
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.credentials = &known;
-    options.credential_count = 1;
-    options.node_acl = ZKL_ACL_AUTHENTICATED;
+    zkl_security security = ZKL_SECURITY_INIT;
+    options.security = &security;
+    security.credentials = &known;
+    security.credential_count = 1;
+    security.node_acl = ZKL_ACL_AUTHENTICATED;
     options.log_callback = count_refusals;
     zkl_testing_begin(NULL);
     EXPECT_INT(zkl_client_open("server:2181", &options, &self.client), ZKL_OK);

@@ -58,10 +58,12 @@ static zkl_client *open_client(const zkl_client_options *options) {
 static zkl_client *open_closed(void) {
     const zkl_credential credential = credential_of("digest", "stock:secret");
     zkl_client_options options = default_options();
-    options.credentials = &credential;
-    options.credential_count = 1;
-    options.node_acl = ZKL_ACL_AUTHENTICATED;
-    options.parent_acl = ZKL_ACL_AUTHENTICATED;
+    zkl_security security = ZKL_SECURITY_INIT;
+    options.security = &security;
+    security.credentials = &credential;
+    security.credential_count = 1;
+    security.node_acl = ZKL_ACL_AUTHENTICATED;
+    security.parent_acl = ZKL_ACL_AUTHENTICATED;
     return open_client(&options);
 }
 
@@ -218,8 +220,10 @@ TEST(session_that_is_given_other_credentials_keeps_its_own) {
 TEST(all_contenders_wait_for_protected_nodes_and_get_the_lock) {
     begin();
     zkl_client_options options = default_options();
+    zkl_security security = ZKL_SECURITY_INIT;
     zkl_client *holder = open_client(NULL);
-    options.unprotected = 1;
+    options.security = &security;
+    security.unprotected = 1;
     zkl_client *other = open_client(&options);
     zkl_grant grant = ZKL_GRANT_INIT;
     zkl_lock *lock = hold_with(holder, NULL, &grant);
@@ -261,7 +265,9 @@ TEST(own_identity_never_enters_the_acl_of_a_parent) {
 TEST(parent_for_identities_is_refused_to_who_has_shown_none) {
     begin();
     zkl_client_options options = default_options();
-    options.parent_acl = ZKL_ACL_AUTHENTICATED;
+    zkl_security security = ZKL_SECURITY_INIT;
+    options.security = &security;
+    security.parent_acl = ZKL_ACL_AUTHENTICATED;
     zkl_client *client = open_client(&options);
     zkl_lock *lock = NULL;
     EXPECT_INT(zkl_lock_open(client, "stock", NULL, &lock), ZKL_OK);
@@ -368,10 +374,12 @@ static int wait_behind_forgery(bool is_protected, bool revocable) {
     begin();
     char forged[ACL_SIZE];
     zkl_client_options options = default_options();
+    zkl_security security = ZKL_SECURITY_INIT;
     zkl_lock_options of_lock = ZKL_LOCK_OPTIONS_INIT;
     waiting self = { .status = ZKL_OK };
     pthread_t thread;
-    options.unprotected = is_protected ? 0 : 1;
+    options.security = &security;
+    security.unprotected = is_protected ? 0 : 1;
     of_lock.revocable = revocable ? 1 : 0;
     of_lock.state_callback = ignore;
     zkl_client *holder = open_client(NULL);
@@ -421,9 +429,11 @@ TEST(credential_of_the_application_that_is_refused_is_no_matter_of_protection) {
     begin();
     const zkl_credential credential = credential_of("digest", "stock:secret");
     zkl_client_options options = default_options();
+    zkl_security security = ZKL_SECURITY_INIT;
     zkl_client *client = NULL;
-    options.credentials = &credential;
-    options.credential_count = 1;
+    options.security = &security;
+    security.credentials = &credential;
+    security.credential_count = 1;
     zkl_ensemble_refuse_digests(ensemble, true);
     EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_AUTH_FAILED);
     end();

@@ -69,10 +69,12 @@ static void end(void) {
 
 static zkl_client *open_asked(zkl_credential_callback *callback, void *arg) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security security = ZKL_SECURITY_INIT;
     zkl_client *client = NULL;
     options.session_timeout_ms = SCRIPTED_SESSION_MS;
-    options.credential_callback = callback;
-    options.credential_arg = arg;
+    options.security = &security;
+    security.credential_callback = callback;
+    security.credential_arg = arg;
     EXPECT_INT(zkl_client_open(server.hosts, &options, &client), ZKL_OK);
     return client;
 }

@@ -53,7 +53,7 @@ static void expect_password(const char *expected) {
 }
 
 TEST(password_is_the_first_line_of_its_file_whatever_ends_it) {
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security options = ZKL_SECURITY_INIT;
     options.sasl_mechanism = "DIGEST-MD5";
     options.sasl_password_file = name;
     zkl_transport way = { .options = &options };

@@ -94,7 +94,7 @@ static void move_and_ask(void) {
     EXPECT(zkl_ensemble_keep_connection(zkl_ensemble_current(), session_id));
     EXPECT(zkl_ensemble_move(zkl_ensemble_current(), session_id));
     (void)zkl_queue_describe(self.client, "stock", ANSWERED_MS, &queue);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
 }
 
 /* The second time it waits for a second before it connects again. */
@@ -141,8 +141,10 @@ static bool counts(const char *line) {
 static void begin_seen(int *moves) {
     zkl_testing_begin(NULL);
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security security = ZKL_SECURITY_INIT;
     options.session_timeout_ms = SESSION_MS;
-    options.unprotected = 1;
+    options.security = &security;
+    security.unprotected = 1;
     options.metrics = 1;
     options.log_callback = count_moves;
     options.log_arg = moves;
@@ -167,7 +169,7 @@ TEST(list_of_a_queue_tells_that_the_session_is_over) {
     begin(true);
     leave_behind(false);
     (void)zkl_queue_describe(self.client, "stock", SOON_MS, &queue);
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     EXPECT_INT(zkl_testing_wait_until(has_expired, NULL, SOON_MS), 1);
     end();
 }

@@ -60,7 +60,7 @@ static void begin_with_tick_of_nine(void) {
 }
 
 static void begin_without_time(void) {
-    begin_with(3, 2000, 0, sizeof(zkl_testing_options));
+    begin_with(3, 2000, -1, sizeof(zkl_testing_options));
 }
 
 static void sleep_backwards(void) {

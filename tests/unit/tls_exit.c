@@ -18,11 +18,13 @@ static char files[3][PATH_SIZE];
 
 static void *open_client(void *arg) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security security = ZKL_SECURITY_INIT;
     zkl_client *client = NULL;
     (void)arg;
-    options.tls_ca_file = files[0];
-    options.tls_certificate_file = files[1];
-    options.tls_key_file = files[2];
+    options.security = &security;
+    security.tls_ca_file = files[0];
+    security.tls_certificate_file = files[1];
+    security.tls_key_file = files[2];
     opened = zkl_client_open(hosts, &options, &client) == ZKL_OK ? client : NULL;
     return NULL;
 }

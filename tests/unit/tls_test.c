@@ -18,13 +18,17 @@ enum { ENOUGH_MS = 20000, REFUSED_MS = 400, SHORT_SESSION_MS = 4000, CLIENTS = 8
 
 extern char **environ;
 
+static zkl_security security; /* of the options that were made last */
+
 static zkl_client_options good_options(void) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    security = (zkl_security)ZKL_SECURITY_INIT;
+    options.security = &security;
     options.session_timeout_ms = SCRIPTED_SESSION_MS;
     options.connect_timeout_ms = ENOUGH_MS;
-    options.tls_ca_file = tls_file("ca.pem");
-    options.tls_certificate_file = tls_file("client.pem");
-    options.tls_key_file = tls_file("client.key");
+    security.tls_ca_file = tls_file("ca.pem");
+    security.tls_certificate_file = tls_file("client.pem");
+    security.tls_key_file = tls_file("client.key");
     return options;
 }
 
@@ -45,7 +49,7 @@ static void expect_refused(const char *common_name, const char *alternative_name
     tls_front front;
     tls_front_begin(&front, common_name, alternative_names);
     zkl_client_options options = good_options();
-    options.tls_server_names = names;
+    security.tls_server_names = names;
     bool is_trusted = says[0] == '\0';
     bool is_said = false; /* once a handshake has failed */
     for (int ms = is_trusted ? ENOUGH_MS : REFUSED_MS; ms <= ENOUGH_MS && !is_said; ms *= 2) {

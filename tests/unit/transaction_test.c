@@ -412,7 +412,9 @@ TEST(wrong_input_is_named) {
     EXPECT_INT(zkl_transaction_create(transaction, "/x", NULL, 0, -1), ZKL_INVALID_ARGUMENT);
     EXPECT_REFUSED(zkl_transaction_commit(transaction, 0, NULL), "timeout_ms");
     EXPECT_REFUSED(zkl_transaction_commit(transaction, -2, NULL), "timeout_ms");
-    EXPECT_INT(zkl_transaction_commit(NULL, 1, NULL), ZKL_INVALID_ARGUMENT);
+    zkl_transaction_result result = ZKL_TRANSACTION_RESULT_INIT;
+    EXPECT_INT(zkl_transaction_commit(NULL, 1, &result), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(result.failed_operation, -1);
     zkl_transaction_result small = { .struct_size = 1 };
     EXPECT_REFUSED(zkl_transaction_commit(transaction, 1, &small), "struct_size");
     EXPECT_INT(zkl_transaction_begin(lock, NULL), ZKL_INVALID_ARGUMENT);

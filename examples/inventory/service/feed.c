@@ -29,7 +29,7 @@ struct feed {
 
 static json_t *contender_value(const zkl_contender *one, int segment) {
     return json_pack("{s:s, s:s, s:b, s:s, s:s, s:s, s:I, s:I, s:i}", "node", one->node, "kind",
-                     zkl_queue_kind_name((int)one->kind), "holds", one->holds, "order",
+                     zkl_lock_mode_name((int)one->mode), "holds", one->holds, "order",
                      one->identity.owner, "instance", one->identity.label, "process",
                      one->identity.process_id, "age_ms", (json_int_t)one->age_ms, "token",
                      (json_int_t)one->token, "segment", segment);
@@ -48,7 +48,7 @@ static bool add_queue(const feed *self, const char *lock_root, const product *on
             json_array_append_new(to, value);
         }
     }
-    zkl_queue_free(queue);
+    zkl_report_free(queue);
     return is_known;
 }
 

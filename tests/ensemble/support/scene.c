@@ -58,9 +58,11 @@ void scene_end(struct scene *scene) {
 
 static zkl_client *open_client(const char *hosts, int32_t session_timeout_ms, bool unprotected) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_security security = ZKL_SECURITY_INIT;
     options.session_timeout_ms = session_timeout_ms;
     options.connect_timeout_ms = PATIENCE_MS;
-    options.unprotected = unprotected;
+    options.security = &security;
+    security.unprotected = unprotected;
     zkl_client *client = NULL;
     int status = zkl_client_open(hosts, &options, &client);
     if (status != ZKL_OK) {

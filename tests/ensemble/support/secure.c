@@ -69,18 +69,17 @@ static bool translate_all(const char *hosts, char *to, size_t size) {
     return true;
 }
 
-const char *secure_options(const char *hosts, char *room, size_t size,
-                           zkl_client_options *options) {
+const char *secure_options(const char *hosts, char *room, size_t size, zkl_security *security) {
     if (wants("sasl")) {
         name_files();
-        options->sasl_mechanism = "DIGEST-MD5";
-        options->sasl_user = "zklock";
-        options->sasl_password_file = files.password;
+        security->sasl_mechanism = "DIGEST-MD5";
+        security->sasl_user = "zklock";
+        security->sasl_password_file = files.password;
     } else if (wants("tls") && hosts != NULL && translate_all(hosts, room, size)) {
         name_files();
-        options->tls_ca_file = files.ca;
-        options->tls_certificate_file = files.certificate;
-        options->tls_key_file = files.key;
+        security->tls_ca_file = files.ca;
+        security->tls_certificate_file = files.certificate;
+        security->tls_key_file = files.key;
         return room;
     }
     return hosts;

@@ -10,7 +10,7 @@
 #include <zookeeper/zookeeper.h>
 
 /** Adds what is needed, and returns the host list to be used: in `room`, or the given one. */
-const char *secure_options(const char *hosts, char *room, size_t size, zkl_client_options *options);
+const char *secure_options(const char *hosts, char *room, size_t size, zkl_security *security);
 
 /** As zookeeper_init; with a login where the clients have one. */
 zhandle_t *secure_raw(const char *hosts, int timeout_ms, const clientid_t *session);

@@ -14,9 +14,8 @@ void borrowers_begin(int32_t hand_offs, int64_t hand_off_ms, int64_t retain_ms) 
     client_options.session_timeout_ms = RELATIVE_SESSION_MS;
     client_options.lease_tick_ms = retain_ms > 0 ? LEASE_TICK_MS : 0;
     client_options.metrics = 1;
-    options.local_hand_offs = hand_offs;
-    options.local_hand_off_ms = hand_off_ms;
-    options.retain_ms = retain_ms;
+    options.lending = &(zkl_lending){ sizeof(zkl_lending), .hand_offs = hand_offs,
+                                      .hand_off_ms = hand_off_ms, .retain_ms = retain_ms };
     EXPECT_INT(zkl_client_open("server:2181", &client_options, &lending_client), ZKL_OK);
     for (size_t i = 0; i < BORROWERS; i++) {
         handles[i] = (borrower){ .grant = ZKL_GRANT_INIT };

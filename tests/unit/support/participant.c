@@ -19,7 +19,9 @@ static void open_client(participant *self, int32_t session_timeout_ms, int32_t l
                         bool shows_nothing) {
     *self = (participant){ .grant = ZKL_GRANT_INIT };
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.unprotected = shows_nothing;
+    zkl_security security = ZKL_SECURITY_INIT;
+    options.security = &security;
+    security.unprotected = shows_nothing;
     options.session_timeout_ms = session_timeout_ms;
     options.lease_tick_ms = lease_tick_ms;
     EXPECT_INT(zkl_client_open("server:2181", &options, &self->client), ZKL_OK);

@@ -1,6 +1,7 @@
 /*
  * zklock, retained: after a release the client keeps its place in the queue for some time, and the
- * next acquire asks nothing of the servers unless somebody else has come (zklock.h, retain_ms).
+ * next acquire asks nothing of the servers unless somebody else has come (zklock/lending.h,
+ * retain_ms).
  *
  * Its token is a pair. Its second number tells apart the threads of one client; a buyer has one, so
  * the first number suffices here.
@@ -20,7 +21,9 @@ static void open_lock(const lock_settings *settings) {
 static lock_answer acquire(const char *product, int64_t wait_ms, int64_t *token) {
     zkl_grant grant = ZKL_GRANT_INIT;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.retain_ms = RETAIN_MS;
+    zkl_lending lending = ZKL_LENDING_INIT;
+    lending.retain_ms = RETAIN_MS;
+    options.lending = &lending;
     int status = client_lock(product, &options, wait_ms, &lock);
     if (status == ZKL_OK) {
         status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, wait_ms, &grant);

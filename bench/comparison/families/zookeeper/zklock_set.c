@@ -1,6 +1,6 @@
 /*
  * zklock, a set: one lock of all products that an order needs, of which it gets all or none
- * (zklock.h, zkl_lock_open_set). So orders that name them in opposite orders cannot wait for each
+ * (zklock/sets.h). So orders that name them in opposite orders cannot wait for each
  * other in a circle.
  */
 #include "zklock_client.h"
