@@ -246,8 +246,8 @@ static void retained_lock_is_called_back_by_a_try(void) {
     if (status != ZKL_OK) { /* OK: the node was given up before the list of the try was read */
         ASSERT_STATUS(status, ZKL_BUSY);
         WAIT_UNTIL(scene_queue(&cast.scene) == 0);
-        ASSERT_STATUS(
-            zkl_lock_acquire(cast.other.lock, ZKL_EXCLUSIVE, 0, &cast.other.grant), ZKL_OK);
+        ASSERT_STATUS(zkl_lock_acquire(cast.other.lock, ZKL_EXCLUSIVE, 0, &cast.other.grant),
+                      ZKL_OK);
     }
     CU_ASSERT_TRUE(cast.other.grant.token > cast.all[0].grant.token);
     ASSERT_STATUS(zkl_lock_acquire(cast.all[0].lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);

@@ -137,8 +137,8 @@ static void server_of_another_name_is_refused(void) {
 
 /* OpenSSL writes to a connection that the server has closed: that must not end the process. */
 /* In place of libc's, which the library calls: the threads of libzookeeper are known by their name
- * (lib/connection/tls.c). Without it OpenSSL's hook finds no client of ours, as when libzookeeper has
- * an OpenSSL of its own. */
+ * (lib/connection/tls.c). Without it OpenSSL's hook finds no client of ours, as when libzookeeper
+ * has an OpenSSL of its own. */
 static bool names_are_lost;
 
 int pthread_setname_np(pthread_t thread, const char *name) {

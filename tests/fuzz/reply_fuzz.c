@@ -14,8 +14,8 @@
 #include <zookeeper/zookeeper.h>
 
 #include "base/threads.h"
-#include "fuzz.h"
 #include "connection/connection.h"
+#include "fuzz.h"
 #include "support/asked.h"
 #include "support/check.h"
 

@@ -23,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz.h"
 #include "connection/resolve.h"
+#include "fuzz.h"
 #include "support/check.h"
 
 /* "Cut", as messages show it; and more than any message has. */

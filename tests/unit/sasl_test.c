@@ -62,8 +62,9 @@ TEST(password_is_the_first_line_of_its_file_whatever_ends_it) {
     EXPECT(file >= 0 && close(file) == 0);
     write_password("first\n");
     EXPECT_INT(zkl_transport_prepare(&way), ZKL_OK);
-    EXPECT_INT(zkl_transport_open(&way, &(zkl_transport_call){ .addresses = "127.0.0.1:1" }, &handle),
-               ZKL_NO_MEMORY);
+    EXPECT_INT(
+        zkl_transport_open(&way, &(zkl_transport_call){ .addresses = "127.0.0.1:1" }, &handle),
+        ZKL_NO_MEMORY);
     expect_password("first");
     write_password("with a return\r\nand a line\r\n");
     expect_password("with a return");
