@@ -5,9 +5,9 @@
 #include "base/error_message.h"
 #include "base/validation.h"
 
-#define LETTERS "rwcda" /* in the order of their bits */
+#define LETTERS "rwcda" /* in the order of ZooKeeper's bits */
 
-/* The permissions that these letters stand for; 0: they stand for none. */
+/* Returns the bits of these letters, all of which are in LETTERS. */
 static int permissions_of(const char *letters, size_t length) {
     int permissions = 0;
     for (size_t i = 0; i < length; i++) {
@@ -40,7 +40,7 @@ static bool is(const char *text, size_t length, const char *word) {
     return length == strlen(word) && strncmp(text, word, length) == 0;
 }
 
-/* ---- Written anew ------------------------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------------------------ */
 
 void zkl_acl_add(zkl_text *text, const char *scheme, const char *id, size_t id_length,
                  int permissions) {
@@ -76,14 +76,15 @@ bool zkl_acl_uses_auth(const char *text) {
 /* An ACL that is being written. */
 typedef struct draft {
     zkl_text text;
-    int taken; /* permissions that nobody gets */
+    int taken; /* permissions that no entry gets */
 } draft;
 
 static void add_digest(draft *self, const char *id, int permissions) {
     zkl_acl_add(&self->text, "digest", id, strlen(id), permissions & ~self->taken);
 }
 
-/* Without one the servers are to refuse the ACL, as they do with the scheme auth: this is no id. */
+/* Adds the shared identities. If there are none, the servers must refuse the ACL, as they refuse
+ * the scheme auth then: "nobody" is no valid id. */
 static void add_shared(draft *self, const zkl_acl_identities *identities, int permissions) {
     if (identities->shared_count == 0) {
         add_digest(self, "nobody", permissions);
@@ -115,9 +116,9 @@ void zkl_acl_write(char text[ZKL_ACL_WRITTEN_SIZE], const char *acl,
     text[self.text.length] = '\0';
 }
 
-/* ---- Checked ------------------------------------------------------------------------------ */
+/* ---- Checking ----------------------------------------------------------------------------- */
 
-/* What the servers would refuse at each create; NULL: nothing. */
+/* Returns why the servers would refuse each create with this entry; NULL: they would not. */
 static const char *broken_rule(const zkl_acl_entry *entry) {
     if (is(entry->scheme, entry->scheme_length, "world") &&
         !is(entry->id, entry->id_length, "anyone")) {

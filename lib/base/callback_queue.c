@@ -61,13 +61,13 @@ static zkl_callback *take_first(zkl_callback_queue *queue) {
     return callback;
 }
 
-/* At most `most`, with the mutex held, which is released while each runs. */
+/* Runs at most `most` callbacks. The caller holds the mutex, which is released while each runs. */
 static size_t run_waiting(zkl_callback_queue *queue, size_t most) {
     size_t count = 0;
     while (count < most && queue->first != NULL) {
         zkl_callback *callback = take_first(queue);
         pthread_mutex_unlock(&queue->mutex);
-        zkl_error_clear(); /* a message for one is not for the next */
+        zkl_error_clear(); /* the message that one callback got is not for the next */
         callback->run(callback);
         count++;
         pthread_mutex_lock(&queue->mutex);
@@ -83,7 +83,7 @@ static size_t lend_thread(zkl_callback_queue *queue, size_t most) {
     size_t count = run_waiting(queue, most);
     zkl_thread_runs_callbacks(false);
     queue->dispatching = false;
-    if (queue->first != NULL) { /* no post makes an edge before it was empty */
+    if (queue->first != NULL) { /* no post raises it again before the queue was empty */
         raise_descriptor(queue);
     }
     zkl_condition_broadcast(&queue->changed);
@@ -135,7 +135,8 @@ zkl_callback_queue *zkl_callback_queue_open(bool has_thread) {
     return queue;
 }
 
-/* With the mutex held; a dispatch of another thread comes to its end before. */
+/* Waits until no other thread dispatches, then runs all callbacks that wait. The caller holds the
+ * mutex. */
 static void run_the_rest(zkl_callback_queue *queue) {
     while (queue->dispatching) {
         (void)zkl_condition_wait(&queue->changed, &queue->mutex, INT64_MAX);

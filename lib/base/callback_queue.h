@@ -1,7 +1,7 @@
 /*
- * The application's callbacks that wait, in order, so that a slow one delays no
- * news from ZooKeeper. They run one at a time: on a thread of the queue's own, or
- * in a call that the application makes.
+ * The application's callbacks that wait to be run, in order, so that a slow one delays no news from
+ * ZooKeeper. They run one at a time: on a thread of the queue's own, or in a call that the
+ * application makes.
  */
 #pragma once
 
@@ -22,26 +22,26 @@ typedef struct zkl_callback_queue {
     size_t waiting;
     bool has_thread;
     pthread_t thread;
-    bool dispatching; /* the application is, in some thread */
+    bool dispatching; /* a thread of the application is in zkl_callback_queue_dispatch */
     bool closing;
-    int descriptor; /* readable while callbacks wait; -1: not asked for yet */
+    int descriptor; /* readable while callbacks wait; -1: nobody has asked for it yet */
 } zkl_callback_queue;
 
-/** A queue with its own thread, or one that the application dispatches. NULL: out of memory, or the
- *  thread could not be started. */
+/** Opens a queue with its own thread, or one that the application dispatches. NULL: out of memory,
+ *  or the thread could not be started. */
 zkl_callback_queue *zkl_callback_queue_open(bool has_thread);
-/** Runs the callbacks that still wait, on its thread or on this one, and frees it. Not from a
- *  callback. NULL does nothing. */
+/** Runs the callbacks that still wait, on the queue's thread or on this one, and frees the queue.
+ *  Must not be called from a callback. NULL does nothing. */
 void zkl_callback_queue_close(zkl_callback_queue *queue);
 
-/** Any thread; it does not wait for the callback. false: `most` callbacks wait already, and this
- * one stays the caller's. */
+/** Appends a callback, from any thread, and does not wait for it. False: `most` callbacks wait
+ *  already, and this one stays the caller's. */
 bool zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback, size_t most);
 
-/** Runs the callbacks that wait now, of a queue without a thread, and returns how many it has run.
- *  Not from a callback. While another thread is in this function, it runs none. */
+/** Runs the callbacks that wait now, of a queue without a thread, and returns how many it has run:
+ *  none while another thread is in this function. Must not be called from a callback. */
 size_t zkl_callback_queue_dispatch(zkl_callback_queue *queue);
 
-/** A descriptor that is readable while callbacks wait; it is closed with the queue. -1: it could
- *  not be made. */
+/** Returns a descriptor that is readable while callbacks wait. It is closed with the queue. -1: it
+ *  could not be made. */
 int zkl_callback_queue_descriptor(zkl_callback_queue *queue);

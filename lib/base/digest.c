@@ -6,7 +6,8 @@
 
 #define BASE64_SIZE ((SHA1_DIGEST_LENGTH + 2) / 3 * 4 + 1)
 
-/* The hash has two bytes more than a multiple of three. */
+/* Writes the hash in base64. It has two bytes more than a multiple of three, so the text ends in
+ * one "=". */
 static void write_base64(const uint8_t hash[SHA1_DIGEST_LENGTH], char text[BASE64_SIZE]) {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -18,7 +18,7 @@ void zkl_error_set(const char *text) {
     snprintf(message, sizeof(message), "%s", text != NULL ? text : "");
 }
 
-/* The input is cut, and has nothing that a terminal obeys. */
+/* Begins the message with the input, cut, and without what a terminal would obey. */
 static size_t show(const char *what, const char *input) {
     bool is_cut = strnlen(input, ZKL_SHOWN_MAX + 1) > ZKL_SHOWN_MAX;
     int length = snprintf(message, sizeof(message), "%s \"%.*s%s\": ", what, ZKL_SHOWN_MAX, input,

@@ -39,7 +39,7 @@ void zkl_handle_close(zkl_handle *handle) {
     LL_DELETE(*bucket_of(handle), handle);
 }
 
-/* A copy of its entry; without a process if it is not open. */
+/* Returns a copy of its entry, whose process is 0 if it is not open. */
 static zkl_handle entry_of(const void *handle) {
     ZKL_WITH_MUTEX(&zkl_process_mutex);
     const zkl_handle *open = *bucket_of(handle);

@@ -10,7 +10,7 @@ static void unlock(void) {
     pthread_mutex_unlock(&zkl_process_mutex);
 }
 
-/* Runs when the library is loaded. */
+/* Registers the handlers of fork, when the library is loaded. */
 __attribute__((constructor)) static void prepare_for_forks(void) {
     (void)pthread_atfork(lock, unlock, unlock);
 }

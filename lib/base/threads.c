@@ -50,7 +50,8 @@ bool zkl_callback_is_running(void) {
     return runs_callbacks;
 }
 
-/* Those of a fault of this very thread go to the application's handler. */
+/* Blocks all signals but those of a fault of this very thread, which go to the application's
+ * handler. */
 static void block_signals(sigset_t *before) {
     sigset_t all;
     sigfillset(&all);
@@ -100,7 +101,7 @@ void zkl_process_must_end_within(unsigned seconds) {
     (void)sigaddset(&alarms, SIGALRM);
     (void)sigaction(SIGALRM, &ends_us, NULL);
     (void)alarm(seconds);
-    (void)pthread_sigmask(SIG_UNBLOCK, &alarms, NULL); /* one thread that takes it is enough */
+    (void)pthread_sigmask(SIG_UNBLOCK, &alarms, NULL); /* it is enough if one thread takes it */
 }
 
 void zkl_condition_end(pthread_cond_t *condition) {

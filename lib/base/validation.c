@@ -26,7 +26,7 @@ HAS_NO_TAIL(zkl_transaction_result, failed_status);
 
 /* ---- Text -------------------------------------------------------------- */
 
-/* The code point that begins here (RFC 3629), and is passed; -1: none does. */
+/* Reads the code point that begins here (RFC 3629), and moves behind it. -1: none begins here. */
 static int32_t take_code(const unsigned char **text) {
     static const int32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
     const unsigned char *s = *text;
@@ -46,9 +46,9 @@ static int32_t take_code(const unsigned char **text) {
     return code < lowest[length] || surrogate || code > 0x10ffff ? -1 : code;
 }
 
-/* The rule that a text breaks; NULL: none. ZooKeeper does not take in a path
- * (PathUtils.validatePath): private use, the specials, and, as it sees the two surrogates of Java's
- * strings, all that is beyond U+FFFF. */
+/* Returns the rule that a text breaks; NULL: none. In a path ZooKeeper accepts
+ * (PathUtils.validatePath) no characters of private use, no specials, and none beyond U+FFFF, which
+ * are two surrogates in Java's strings. */
 static const char *broken_rule(const char *text, bool is_path) {
     const char *unsupported = NULL;
     for (const unsigned char *s = (const unsigned char *)text; *s != '\0';) {
@@ -88,7 +88,7 @@ int zkl_validate_text(const char *what, const char *text, size_t longest) {
     return check_characters(what, text, false);
 }
 
-/* An underscore at the beginning is reserved, for ZKL_RESOURCE_CLASS_OVERFLOW. */
+/* Refuses an underscore at the beginning too: it is reserved for ZKL_RESOURCE_CLASS_OVERFLOW. */
 int zkl_validate_resource_class(const char *name) {
     static const char of_class[] = "resource_class";
     ZKL_TRY(zkl_validate_text(of_class, name, ZKL_RESOURCE_CLASS_MAX));
@@ -103,7 +103,7 @@ static bool is_dots(const char *name, size_t length) {
     return (length == 1 && name[0] == '.') || (length == 2 && name[0] == '.' && name[1] == '.');
 }
 
-/* A relative path is one name. */
+/* Checks each name of an absolute path; a relative one is a single name. */
 static int check_names(const char *what, const char *path) {
     ZKL_TRY(check_characters(what, path, true));
     for (const char *name = path[0] == '/' ? path + 1 : path;;) {
@@ -170,7 +170,7 @@ static const char of_hosts[] = "host list";
 #define DIGITS "0123456789"
 #define HOST_CHARACTERS DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-_"
 
-/* The length of the host before the colon of its port, or 0. */
+/* Returns the length of the host before the colon of its port, or 0. */
 static size_t host_length(const char *server) {
     if (server[0] != '[') {
         return strspn(server, HOST_CHARACTERS);
@@ -270,7 +270,8 @@ int zkl_validate_file_name(const char *what, const char *name) {
     return ZKL_OK;
 }
 
-/* As none ends in padding, versions differ by whole words. */
+/* Refuses sizes that no version had. No struct ends in padding, so versions differ by whole words.
+ */
 int zkl_validate_struct_size(const char *what, const void *given, size_t known) {
     size_t size = given != NULL ? *(const size_t *)given : known;
     if (size <= sizeof(size_t) || size > known || size % sizeof(size_t) != 0) {

@@ -11,27 +11,27 @@
 /** Splits "host:port,...[/chroot]". `chroot` points into `hosts`; "" if there
  *  is none; `servers_length` is what comes before it. */
 int zkl_validate_hosts(const char *hosts, size_t *servers_length, const char **chroot);
-/** UTF-8 without control characters, of at most `longest` bytes; or NULL. */
+/** Accepts UTF-8 without control characters, of at most `longest` bytes; or NULL. */
 int zkl_validate_text(const char *what, const char *text, size_t longest);
-/** A class's name, or NULL. */
+/** Accepts the name of a resource class, or NULL. */
 int zkl_validate_resource_class(const char *name);
-/** A resource: a name, or an absolute path. */
+/** Accepts a resource: a name, or an absolute path. */
 int zkl_validate_resource(const char *resource);
-/** An absolute path, of at most `longest` bytes. */
+/** Accepts an absolute path of at most `longest` bytes. */
 int zkl_validate_path(const char *what, const char *path, size_t longest);
-/** permits: of the handle or the set's member. With permits only ZKL_EXCLUSIVE is allowed. */
+/** Accepts a mode of a handle, or of a set's member; with `permits` only ZKL_EXCLUSIVE. */
 int zkl_validate_mode(zkl_mode mode, unsigned permits);
-/** `lowest` <= `value` <= `highest`. */
+/** Accepts a value with `lowest` <= `value` <= `highest`. */
 int zkl_validate_range(const char *what, int64_t value, int64_t lowest, int64_t highest);
-/** The name of a file or directory: not empty, and at most ZKL_FILE_NAME_MAX bytes. */
+/** Accepts the name of a file or directory: not empty, and at most ZKL_FILE_NAME_MAX bytes. */
 int zkl_validate_file_name(const char *what, const char *name);
-/** The struct_size, which is the first field of a caller's struct: that of this version, or of an
+/** Accepts a struct_size, the first field of a caller's struct: that of this version, or of an
  *  earlier one, which had fewer fields. NULL: there is no struct. */
 int zkl_validate_struct_size(const char *what, const void *given, size_t known);
-/** Copies the caller's struct over the defaults. Those that it is too short for stay; all stay if
- * it is NULL. `size`: of the struct in this version. */
+/** Copies the caller's struct over the defaults. Fields that it is too short for keep their
+ *  defaults; all do if it is NULL. `size`: that of the struct in this version. */
 int zkl_struct_read(const char *what, const void *given, void *defaults, size_t size);
-/** Fills the fields that the caller's struct has; its size has been checked. */
+/** Fills the fields that the caller's struct has. Its size must have been checked. */
 void zkl_struct_fill(void *given, const void *filled);
-/** Not NULL. */
+/** Accepts any pointer but NULL. */
 int zkl_validate_pointer(const char *what, const void *pointer);
