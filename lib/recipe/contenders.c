@@ -6,7 +6,7 @@ static bool is_request(zkl_node_name name) {
     return name.kind != ZKL_NODE_FOREIGN;
 }
 
-/* Whether two requests are in each other's way: the earlier in that of the later. */
+/* Tells whether the earlier of two requests is in the way of the later. */
 static bool conflict(zkl_node_kind one, zkl_node_kind other) {
     return one != ZKL_NODE_READ || other != ZKL_NODE_READ;
 }
@@ -41,12 +41,14 @@ zkl_neighbour zkl_neighbour_read(const char *text) {
 static bool comes_first(const zkl_neighbour *one, const zkl_neighbour *other) {
     bool are_alike = is_request(one->name) == is_request(other->name);
     if (are_alike && one->name.sequence != other->name.sequence) {
-        return one->name.sequence < other->name.sequence; /* at once: this is asked often */
+        return one->name.sequence <
+               other->name.sequence; /* decided first, because this is asked often */
     }
     return are_alike ? zkl_neighbour_is_before(*one, *other) : is_request(one->name);
 }
 
-/* Puts one into a heap whose top is free: the last of all comes to the top. */
+/* Puts a neighbour into a heap whose top is free. The one that comes last in the queue gets to the
+ * top. */
 static void sift(zkl_neighbour *heap, size_t top, size_t count, zkl_neighbour one) {
     for (size_t below = 2 * top + 1; below < count; below = 2 * top + 1) {
         below += below + 1 < count && comes_first(&heap[below], &heap[below + 1]) ? 1 : 0;
@@ -59,7 +61,7 @@ static void sift(zkl_neighbour *heap, size_t top, size_t count, zkl_neighbour on
     heap[top] = one;
 }
 
-/* A heap: it takes no memory, and is never slow. */
+/* Sorts with a heap, which takes no memory, and is slow for no input. */
 static void sort(zkl_neighbour *all, size_t count) {
     for (size_t top = count / 2; top-- > 0;) {
         sift(all, top, count, all[top]);
@@ -83,7 +85,7 @@ zkl_listed zkl_contenders_read(zkl_children children, zkl_neighbour *room) {
     return listed;
 }
 
-/* How many come before it. */
+/* Counts the children that come before it. */
 static size_t find_place(zkl_listed children, zkl_neighbour one) {
     size_t first = 0;
     for (size_t end = children.count; first < end;) {
@@ -104,7 +106,8 @@ static bool contains(zkl_listed children, zkl_neighbour one) {
 
 /* ---- The place of a request ----------------------------------------------------------- */
 
-/* Before a request that has no node yet, every other one is earlier. */
+/* Tells whether a child is an earlier request than ours. If ours has no node yet, every request is.
+ */
 static bool is_earlier(zkl_neighbour child, zkl_neighbour own) {
     return is_request(child.name) &&
            (own.text == NULL || (zkl_neighbour_is_before(child, own) && !is_twin(child, own)));
@@ -130,7 +133,7 @@ bool zkl_neighbour_blocks(zkl_neighbour earlier, zkl_neighbour own) {
 
 /* ---- Who is in the way ---------------------------------------------------------------- */
 
-/* All that come before this place, ours and those that are no requests among them. */
+/* Counts all children before this place, twins and the companion included. */
 static size_t find_end(zkl_listed children, const zkl_contenders_place *place) {
     zkl_neighbour last = { .name = { .kind = ZKL_NODE_FOREIGN, .sequence = INT32_MIN },
                            .text = "" };
@@ -141,7 +144,8 @@ static bool is_in_the_way(zkl_neighbour child, const zkl_contenders_place *place
     return counts(child, place) && conflict(place->own.name.kind, child.name.kind);
 }
 
-/* The nearest before the first `end`; its text is NULL: there is none. */
+/* Finds the nearest of the first `end` that is not for one of as many permits; NULL: none, or ours
+ * is not for a permit. */
 static const char *find_unlike(zkl_listed children, const zkl_contenders_place *place, size_t end) {
     zkl_node_name own = place->own.name;
     for (size_t i = own.kind == ZKL_NODE_PERMIT ? end : 0; i-- > 0;) {
@@ -162,8 +166,8 @@ static const char *find_unknown(zkl_listed children, const zkl_contenders_place 
     return NULL;
 }
 
-/* Those of the first `end` that count: all but the companion, and twins of ours, which are next to
- * our place. */
+/* Counts those of the first `end` that count: all but the companion, and twins of ours, which are
+ * next to our place. */
 static size_t count_earlier(zkl_listed children, const zkl_contenders_place *place, size_t end) {
     zkl_neighbour companion = zkl_neighbour_read(place->companion);
     zkl_neighbour mine = place->own;
@@ -207,8 +211,8 @@ zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_conten
 
 /* ---- Who waits ------------------------------------------------------------------------- */
 
-/* The first of those before this place, or of those that do not read; its text is NULL: there is
- * none. */
+/* Finds the first request before this place, or, unless `may_read`, the first that does not read.
+ * Its text is NULL: there is none. */
 static zkl_neighbour find_first(zkl_listed children, const zkl_contenders_place *place,
                                 bool may_read) {
     size_t end = find_end(children, place);
@@ -226,7 +230,8 @@ const char *zkl_contenders_find_first(zkl_listed children) {
     return find_first(children, &tail, true).text;
 }
 
-/* Readers before all others hold; where there are none the first other does. */
+/* Counts the requests that hold: all readers before the first other request, or if there are none,
+ * that request. */
 static size_t count_holding(zkl_listed children, const zkl_contenders_place *place) {
     if (place->own.name.permits > 0) {
         return place->own.name.permits;
@@ -258,7 +263,7 @@ static bool comes_behind(zkl_neighbour child, zkl_neighbour mine, const char *bu
     return is_later && conflict(child.name.kind, mine.name.kind);
 }
 
-/* The last permit waits if any does. */
+/* Tells whether the last permit waits, which it does if any does. */
 static bool finds_no_permit(zkl_listed children, zkl_neighbour last) {
     zkl_contenders_place place = { .own = last, .companion = "" };
     return last.text != NULL && zkl_contenders_examine(children, &place).blocker != NULL;

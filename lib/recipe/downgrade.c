@@ -13,9 +13,8 @@ static void put_reader_in_place(zkl_request *request, const zkl_step *step) {
     zkl_request_ask(request, step, ZKL_ACTION_DOWNGRADE, request->lost.node);
 }
 
-/* The transaction knows our node by its name alone, and the reader's node says nothing of it. So
- * ours is watched before: then what has its name is ours, or the news of its end are on their way.
- */
+/* Watches our node before it sends the transaction, which knows our node only by its name. While
+ * the watch stands, the node of that name is ours, or the news of its deletion is on its way. */
 void zkl_request_begin_downgrade(zkl_request *request, const zkl_step *step) {
     if (request->own.watched) {
         put_reader_in_place(request, step);
@@ -24,7 +23,7 @@ void zkl_request_begin_downgrade(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* Who may never look goes on without. */
+/* Goes on without a watch if we may not read the node at all. */
 void zkl_request_on_not_watched_for_downgrade(zkl_request *request, const zkl_step *step) {
     if (step->event->outcome == ZKL_OUTCOME_REFUSED) {
         put_reader_in_place(request, step);
@@ -33,8 +32,8 @@ void zkl_request_on_not_watched_for_downgrade(zkl_request *request, const zkl_st
     }
 }
 
-/* Whether it was applied shows in the reader's node, once a committed write of this
- * connection has come after it. Until then our node has either name. */
+/* Looks for the reader's node, which shows whether the downgrade was applied, once a committed
+ * write of this connection has come after it. Until then our node has either name. */
 void zkl_request_resolve_downgrade(zkl_request *request, const zkl_step *step) {
     if (request->session.settled) {
         zkl_request_ask(request, step, ZKL_ACTION_INSPECT, request->lost.node);
@@ -43,9 +42,10 @@ void zkl_request_resolve_downgrade(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* Our node is now the reader's: the place in the queue and its zxid stay the writer's. */
+/* Notes that our node is now the reader's. The place in the queue and its zxid stay the writer's.
+ */
 static void take_readers_place(zkl_request *request, const zkl_step *step) {
-    /* That of the writer's node, which is gone. */
+    /* the watch of the writer's node, which is gone */
     zkl_request_unwatch(&request->own.watched, step, ZKL_ACTION_UNWATCH_OWN);
     zkl_node_name_copy(request->own.node, request->lost.node);
     request->own.downgraded = true;
@@ -61,11 +61,11 @@ void zkl_request_on_downgraded(zkl_request *request, const zkl_step *step) {
     } else if (event->outcome == ZKL_OUTCOME_REFUSED) {
         zkl_request_end_downgrade(request, step, event->status);
     } else if (event->outcome == ZKL_OUTCOME_NO_NODE) {
-        request->retry.pause = true; /* until the news of its deletion has come */
+        request->retry.pause = true; /* until the news of its deletion arrives */
     } else {
         zkl_request_note_failure(request, step);
     }
-    zkl_request_watch_held(request, step); /* tells whether it is there */
+    zkl_request_watch_held(request, step); /* the answer shows whether our node still exists */
 }
 
 void zkl_request_on_downgrade_inspected(zkl_request *request, const zkl_step *step) {

@@ -1,8 +1,8 @@
 #include "recipe/request_core.h"
 
-/* Our own node goes first. Then each request that drains inspects the resource's node, and deletes
- * it if it is empty and may be deleted: see zkl_request_on_parent_inspected. Somebody else may make
- * it again at once; the sequence then begins with 0. */
+/* Deletes our own node first. Then inspects the resource's node, as each request that drains does,
+ * to delete it if it is empty and may be deleted: see zkl_request_on_parent_inspected. Somebody
+ * else may make it again at once; its sequence then begins with 0. */
 void zkl_request_advance_drain(zkl_request *request, const zkl_step *step) {
     bool ours = request->own.state == ZKL_OWN_NODE_OURS;
     if (ours && request->lost.twins) {
@@ -14,8 +14,8 @@ void zkl_request_advance_drain(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* A member makes no node alone: all members begin again, as after the loss of a place. But a try
- * does not begin again. */
+/* Joins the queue again. A member of a set makes no node on its own: all members begin again, as
+ * after the loss of a place, unless they only try. */
 static void end_drain(zkl_request *request, const zkl_step *step, bool parent_is_gone) {
     request->draining = false;
     request->parents.missing = parent_is_gone;
@@ -28,9 +28,9 @@ static void end_drain(zkl_request *request, const zkl_step *step, bool parent_is
     }
 }
 
-/* If the resource's node is younger than the node that we had in it, somebody else has made it
- * again, and it may never be empty. One that holds data is an application's own node: it is not for
- * us to delete. */
+/* Decides what an inspected resource's node means. If it is younger than the node that we had in
+ * it, somebody else has made it again, and it may never be empty. If it holds data it is an
+ * application's own node, which we must not delete. */
 static void take_inspection(zkl_request *request, const zkl_step *step) {
     const zkl_event *event = step->event;
     if (event->outcome == ZKL_OUTCOME_NO_NODE) {
@@ -62,8 +62,8 @@ void zkl_request_on_parent_inspected(zkl_request *request, const zkl_step *step)
     }
 }
 
-/* While others are still there, of before, or again, all who wait for its end pause, each for a
- * time of its own. */
+/* Ends the drain if the resource's node was deleted. While it has other children, old or new, each
+ * request that drains pauses for a time of its own. */
 static void take_removal(zkl_request *request, const zkl_step *step) {
     zkl_outcome outcome = step->event->outcome;
     if (outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE) {

@@ -1,7 +1,7 @@
 /*
- * The types of the fields of events, actions and states. These are listed once each, as
- * FIELD(of, TYPE, name) with zkl_field_TYPE for its type: the structs are made of the lists, and so
- * is all that the record of a client has to know of them (record_format.c).
+ * The types of the fields of events, actions and states. Each struct's fields are listed once, as
+ * FIELD(of, TYPE, name), where zkl_field_TYPE is the field's type. The structs are made of these
+ * lists, and so is all that the record of a client knows of them (record_format.c).
  */
 #pragma once
 

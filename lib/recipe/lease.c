@@ -2,8 +2,9 @@
 
 enum {
     PROBES_PER_TIMEOUT = 3,
-    CLOCK_RATE_PARTS = 1000, /* clocks differ by one part in this many at most */
-    PATIENCE_PARTS = 16      /* of a period: how long to wait for a write that comes anyway */
+    CLOCK_RATE_PARTS = 1000, /* two clocks' rates differ by one part in this many at most */
+    PATIENCE_PARTS =
+        16 /* so much of a period to wait for a write that the application sends anyway */
 };
 
 static const zkl_lease_probe no_probe = { .sent_ms = INT64_MIN };
@@ -26,7 +27,7 @@ static int64_t later_of(int64_t one_ms, int64_t other_ms) {
     return one_ms > other_ms ? one_ms : other_ms;
 }
 
-/* Of one that is proved by what was sent at this time. */
+/* Returns when a lease ends that is proved by a probe sent at this time. */
 static int64_t end_of_lease(const zkl_lease *lease, int64_t sent_ms) {
     return sent_ms + lease->timeout_ms - lease->margin_ms;
 }
@@ -56,8 +57,8 @@ void zkl_lease_new_session(zkl_lease *lease, int32_t timeout_ms, int64_t begun_m
     }
 }
 
-/* The servers count the new timeout from the reconnect: what was earned with a
- * longer one stands only as far as that goes. */
+/* Shortens a lease that was earned with a longer timeout: the servers count the new timeout from
+ * the reconnect. */
 void zkl_lease_timeout_changed(zkl_lease *lease, int32_t timeout_ms, int64_t lost_ms) {
     take_timeout(lease, timeout_ms);
     int64_t latest = end_of_lease(lease, lost_ms);
@@ -66,14 +67,14 @@ void zkl_lease_timeout_changed(zkl_lease *lease, int32_t timeout_ms, int64_t los
     }
 }
 
-/* Whether the lease may end before a proof that begins with the next period's probe does. */
+/* Tells whether the lease may end before a proof that begins with the next period's probe. */
 static bool next_proof_is_too_late(const zkl_lease *lease, int64_t sent_ms) {
     return lease->ends_ms <= sent_ms + lease->period_ms + lease->tick_ms + 2 * patience_of(lease);
 }
 
-/* One proof a period is enough, however much traffic there is; half of one, as
- * timers and answers do not come to the millisecond; and less where a period is
- * a large part of the lease. */
+/* Tells whether this answer begins a proof. One proof in each period is enough, however much
+ * traffic there is. Half a period must have passed, as timers and answers are not exact to the
+ * millisecond; or less, if a period is a large part of the lease. */
 static bool is_new_probe(const zkl_lease *lease, int64_t sent_ms) {
     return lease->probe.sent_ms == INT64_MIN ||
            sent_ms - lease->probe.sent_ms >= lease->period_ms / 2 ||
@@ -118,7 +119,7 @@ bool zkl_lease_answered(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms, 
         begin_proof(lease, probe);
     } else if (lease->stage != ZKL_LEASE_NOTHING &&
                sent_ms - lease->probe.sent_ms >= patience_of(lease)) {
-        lease->next_probe = probe; /* the last one is worth most */
+        lease->next_probe = probe; /* the latest probe is worth most */
     }
     return false;
 }
@@ -128,7 +129,8 @@ int64_t zkl_lease_write_due(const zkl_lease *lease) {
         return lease->probe.answered_ms + lease->tick_ms + patience_of(lease);
     }
     bool awaits_second = lease->stage == ZKL_LEASE_FIRST_WRITE;
-    return awaits_second ? lease->write_answered_ms + 1 /* later by the clock's own measure */
+    return awaits_second ? lease->write_answered_ms +
+                               1 /* the earliest moment that the clock can tell from the first */
                          : INT64_MAX;
 }
 
@@ -136,8 +138,8 @@ bool zkl_lease_runs(const zkl_lease *lease, int64_t now_ms) {
     return lease->tick_ms > 0 && now_ms < lease->ends_ms;
 }
 
-/* Whether it lasts until a proof is done that is free to begin now. If all is well it begins with
- * the next probe, which is the caller's own request if one is wanted so soon. */
+/* Tells whether the lease lasts until the next proof is done, which may begin from free_ms on. If
+ * all is well it begins with the next probe. */
 static bool lasts_a_proof(const zkl_lease *lease, int64_t ends_ms, int64_t free_ms) {
     int64_t probe_ms = lease->probe.sent_ms + lease->period_ms;
     if (lease->next_probe.sent_ms != INT64_MIN || probe_ms < free_ms) {
@@ -146,8 +148,8 @@ static bool lasts_a_proof(const zkl_lease *lease, int64_t ends_ms, int64_t free_
     return ends_ms > probe_ms + lease->tick_ms + 2 * patience_of(lease);
 }
 
-/* It must last until the proof under way is done, and then, with what that adds, until the next one
- * is: a proof that was begun long ago adds next to nothing. */
+/* Demands that the lease lasts until the proof under way is done and then, with what that adds,
+ * until the next one is done: a proof that was begun long ago adds next to nothing. */
 bool zkl_lease_is_ample(const zkl_lease *lease, int64_t now_ms) {
     if (!zkl_lease_runs(lease, now_ms)) {
         return false;

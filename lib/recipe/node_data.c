@@ -9,7 +9,8 @@ bool zkl_node_data_is_revocation(const char *data, size_t length) {
 
 /* ---- Who made it -------------------------------------------------------------------------- */
 
-/* Without what a terminal obeys. */
+/* Copies a text, with a question mark for each byte that a terminal would obey. Returns where the
+ * next text goes. */
 static char *put(char *room, const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         unsigned char code = (unsigned char)text[i];
@@ -34,8 +35,8 @@ static size_t length_looked_at(size_t length) {
     return length < ZKL_NODE_DATA_SHOWN_MAX ? length : ZKL_NODE_DATA_SHOWN_MAX;
 }
 
-/* Of two lines with one key the first counts: who writes a newline into a value cannot
- * take the place of what comes before it. */
+/* Copies the value of a key. Of two lines with the same key the first counts: so a newline in a
+ * value cannot replace what comes before it. */
 static char *put_value(char *room, const char *key, const char *data, size_t length) {
     size_t skipped = strlen(key);
     for (size_t at = 0; at < length;) {
@@ -48,7 +49,7 @@ static char *put_value(char *room, const char *key, const char *data, size_t len
     return put(room, NULL, 0);
 }
 
-/* All of it, and values: each is shorter than its line, or empty. */
+/* Adds up the whole text, and the values: each is shorter than its line, or empty. */
 size_t zkl_node_identity_room(size_t length) {
     return 2 * length_looked_at(length) + ZKL_NODE_DATA_ENDS;
 }

@@ -5,9 +5,9 @@
 #define GUID_PREFIX "_c_"
 #define GUID_PREFIX_LENGTH (sizeof(GUID_PREFIX) - 1)
 #define GUID_LENGTH (ZKL_GUID_SIZE - 1)
-#define GUID_VARIANT_AT 19 /* the digit of a GUID that tells its variant: 8, 9, a or b */
+#define GUID_VARIANT_AT 19 /* where a GUID has its variant: 8, 9, a or b */
 #define LENT_VARIANT 'c'
-#define SEQUENCE_LENGTH 10 /* of "%010d", but for the two longest negatives */
+#define SEQUENCE_LENGTH 10 /* of "%010d"; numbers from -1000000000 down have one more */
 #define PERMIT_MARKER "-permit-"
 #define READ_MARKER "-__READ__"
 #define WRITE_MARKER "-__WRIT__"
@@ -26,7 +26,7 @@ static const struct {
     { "__rlock__", ZKL_NODE_READ },     /* kazoo: ReadLock */
 };
 
-/* The value of `length` decimal digits, or -1 if any of them is none. */
+/* Returns the value of `length` decimal digits, or -1 if any of the characters is no digit. */
 static int64_t parse_digits(const char *text, size_t length) {
     int64_t value = 0;
     for (size_t i = 0; i < length; i++) {
@@ -38,7 +38,7 @@ static int64_t parse_digits(const char *text, size_t length) {
     return value;
 }
 
-/* Reads all of `text` as what printf("%010d") writes, and nothing else. */
+/* Reads all of `text` as a sequence. False: it is not what printf("%010d") writes. */
 static bool parse_sequence(const char *text, size_t length, int32_t *sequence) {
     bool negative = length > 0 && text[0] == '-';
     size_t sign = negative ? 1 : 0;
@@ -70,8 +70,8 @@ static zkl_node_kind kind_before(const char *text, size_t length) {
     return ZKL_NODE_UNKNOWN;
 }
 
-/* Of the semaphore to one of whose permits such a name belongs: a number without leading zeros
- * behind the marker. 0: it is none. */
+/* Returns how many permits the semaphore has, if a name that begins so is that of a permit: a
+ * number without leading zeros behind the marker. 0: it is not. */
 static unsigned permits_before(const char *text, size_t length) {
     if (!ends_with(text, length, "-")) {
         return 0;
@@ -90,15 +90,15 @@ static unsigned permits_before(const char *text, size_t length) {
     return permits <= ZKL_PERMITS_MAX ? (unsigned)permits : 0;
 }
 
-/* Whether a name begins with "_c_<guid>-". */
+/* Tells whether a name begins with "_c_<guid>-". */
 static bool begins_with_guid(const char *text) {
     size_t length = GUID_PREFIX_LENGTH + GUID_LENGTH;
     return strncmp(text, GUID_PREFIX, GUID_PREFIX_LENGTH) == 0 && strlen(text) > length &&
            text[length] == '-';
 }
 
-/* If the kind is unknown, a dash cannot be told from a minus sign: then the last ten digits are the
- * sequence. */
+/* Tries ten characters as the sequence, then eleven. If the kind is unknown, a dash cannot be told
+ * from a minus sign: then the last ten digits are the sequence. */
 zkl_node_name zkl_node_name_parse(const char *text) {
     size_t length = strlen(text);
     zkl_node_name unknown = { .kind = ZKL_NODE_FOREIGN };
@@ -118,7 +118,7 @@ zkl_node_name zkl_node_name_parse(const char *text) {
     return unknown;
 }
 
-/* "<permits>-" at the end of a name. */
+/* Adds "<permits>-" to the end of a name. */
 static void add_permits(char *text, unsigned permits) {
     char *end = text + strlen(text) + 1;
     for (unsigned left = permits; left >= 10; left /= 10) {
@@ -153,7 +153,7 @@ void zkl_node_name_mark_lent(char *guid) {
     guid[GUID_VARIANT_AT] = LENT_VARIANT;
 }
 
-/* Names of ours always fit: a prefix of ours and at most eleven characters. */
+/* Cuts no name of ours: a prefix of ours and at most eleven characters always fit. */
 void zkl_node_name_copy(char *to, const char *from) {
     size_t length = strlen(from);
     if (length >= ZKL_NODE_NAME_SIZE) {
@@ -163,7 +163,7 @@ void zkl_node_name_copy(char *to, const char *from) {
     to[length] = '\0';
 }
 
-/* The two markers are of one length. */
+/* Replaces one marker by the other, which is as long. */
 void zkl_node_name_downgrade(char *text, const char *writer) {
     size_t length = strlen(writer);
     memcpy(text, writer, length + 1);

@@ -1,6 +1,7 @@
 #include "recipe/request_core.h"
 
-/* Its own parent is missing; above the topmost there is nothing to be made. */
+/* Goes on with the parent's own parent, which is missing; from the topmost back to the bottom,
+ * after a pause. */
 static void go_up(zkl_request *request) {
     bool is_topmost = request->parents.level + 1 >= request->options.depth;
     request->parents.level = is_topmost ? 0 : request->parents.level + 1;
@@ -21,9 +22,9 @@ static void begin_anew(zkl_request *request, const zkl_step *step) {
     zkl_request_note_failure(request, step);
 }
 
-/* Servers check the rights before they look for the node. So a client without the right to make it
- * looks whether it is there: another member's parent may be the missing one, or somebody has just
- * made it. */
+/* Takes the answer to MAKE_PARENT. Servers check the rights before they look for the node. So a
+ * client without the right to make it looks whether it exists: another member's parent may be the
+ * missing one, or somebody has just made it. */
 void zkl_request_on_parent_made(zkl_request *request, const zkl_step *step) {
     const zkl_event *event = step->event;
     bool may_be_there = event->outcome == ZKL_OUTCOME_REFUSED &&

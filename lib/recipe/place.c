@@ -28,8 +28,8 @@ void zkl_request_lose_place(zkl_request *request, const zkl_step *step) {
     zkl_request_tell(step, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
 }
 
-/* Looks for a node of ours that a lost create left behind. Such a list counts
- * only after a committed write: ours was created or SETTLE has gone through. */
+/* Looks for a node of ours that a lost create left behind. A list proves that there is none only
+ * after a committed write: our node was created, or SETTLE has gone through. */
 static bool find_twin(zkl_request *request, zkl_listed children) {
     bool conclusive = request->own.state == ZKL_OWN_NODE_OURS || request->session.settled;
     if (!request->lost.twins || !conclusive) {
@@ -51,31 +51,32 @@ static bool find_twin(zkl_request *request, zkl_listed children) {
     return false;
 }
 
-/* Why nobody may join such a queue, or stay in it; ZKL_OK: there is no reason. */
+/* Returns why we may not join this queue, or stay in it; ZKL_OK: we may. */
 static int find_refusal(const zkl_request *request, zkl_listed children,
                         const zkl_contenders_place *place, const zkl_contenders_view *view) {
     if (view->unlike != NULL) {
         return ZKL_PERMITS_DIFFER;
     }
     if (!view->accompanied) {
-        return ZKL_NODE_DELETED; /* since then others may have come and gone */
+        return ZKL_NODE_DELETED; /* others may have come and gone since the companion was deleted */
     }
     bool is_full = view->blocker != NULL && request->options.max_waiting > 0 &&
                    zkl_contenders_count_waiting(children, place) >= request->options.max_waiting;
     return is_full ? ZKL_QUEUE_FULL : ZKL_OK;
 }
 
-/* Whether the deletion of the blocker can be a hand-off to us, without another
- * list: nobody else is before us, and its owner cannot have put anybody there
- * meanwhile. (The owner of a Curator writer can: a reader with the writer's own
- * sequence.) Then our own node is watched as well: see zkl_request_on_watch_fired. */
+/* Tells whether the deletion of the blocker can be a hand-off to us, without another list: nobody
+ * else is before us, and the blocker's owner cannot have put anybody there meanwhile. (The owner of
+ * a Curator writer can: a reader with the writer's own sequence.) Then our own node is watched too:
+ * see zkl_request_on_watch_fired. */
 static bool is_next_in_line(const zkl_contenders_view *view) {
     zkl_node_kind kind = zkl_node_name_parse(view->blocker).kind;
     return view->earlier == 1 && (kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_READ);
 }
 
-/* Only its owner can set the data of a protected node, and it does so only when it releases what it
- * holds alone. (A client whose own node is not protected does not trust in that.) */
+/* Tells whether a change of this node's data means that its holder releases: only its owner can set
+ * the data of a protected node, and does so only when it releases an exclusive lock. (A client
+ * whose own node is not protected does not rely on that.) */
 static bool tells_release(const char *node) {
     zkl_node_kind kind = zkl_node_name_parse(node).kind;
     return zkl_node_name_is_protected(node) &&
@@ -87,28 +88,28 @@ bool zkl_request_may_hand_over(const zkl_request *request) {
            tells_release(request->own.node);
 }
 
-/* Our own node is watched from the same moment on: it may be deleted by hand, and then we wait no
- * more, whoever is released. */
+/* Watches the blocker, and from the same moment on our own node: somebody may delete ours by hand,
+ * and then no release is a hand-off to us. */
 static void wait_behind(zkl_request *request, const zkl_contenders_view *view,
                         const zkl_step *step) {
     request->wait.next_in_line = is_next_in_line(view);
-    request->wait.is_told =
+    request->wait.hears_release =
         zkl_node_name_is_protected(request->own.node) && tells_release(view->blocker);
     zkl_request_ask(request, step, ZKL_ACTION_WATCH, view->blocker);
-    if (request->wait.next_in_line || request->wait.is_told) {
+    if (request->wait.next_in_line || request->wait.hears_release) {
         zkl_request_watch_own(request, step);
     }
 }
 
 static void judge_queue(zkl_request *request, const zkl_contenders_view *view, int refusal,
                         const zkl_step *step) {
-    if (view->unknown != NULL && !request->told.unknown) {
-        request->told.unknown = true;
+    if (view->unknown != NULL && !request->reported.unknown) {
+        request->reported.unknown = true;
         zkl_request_tell(step, ZKL_ACTION_REPORT, view->unknown, ZKL_OK);
     }
     if (!view->listed) {
-        zkl_request_lose_place(request,
-                               step); /* our create was answered before this list was made */
+        zkl_request_lose_place(
+            request, step); /* the servers made this list after our create, so our node is gone */
     } else if (refusal != ZKL_OK) {
         zkl_request_fail(request, step, refusal);
     } else if (view->blocker == NULL) {
@@ -120,8 +121,8 @@ static void judge_queue(zkl_request *request, const zkl_contenders_view *view, i
     }
 }
 
-/* Nothing was written yet. A node that is lent may be idle: its client learns of a try only by the
- * try's own node, and gives it up for the next one. */
+/* Decides whether to join, before anything was written. A lent node may be idle: its client learns
+ * of a try only by the try's own node, and then gives the lent one up for the next try. */
 static void judge_first_list(zkl_request *request, const zkl_contenders_view *view, int refusal,
                              const zkl_step *step) {
     if (refusal != ZKL_OK) {
@@ -133,8 +134,9 @@ static void judge_first_list(zkl_request *request, const zkl_contenders_view *vi
     }
 }
 
-/* The process may have been stopped between the question and the answer: what is listed may then be
- * of a session that has ended since. To wait, an old list is good enough. */
+/* Decides by a list. The process may have been stopped between the question and the answer, and our
+ * session may have ended since: so only a fresh list can be a grant. To wait, an old list is good
+ * enough. */
 static void on_children(zkl_request *request, zkl_listed children, const zkl_step *step) {
     bool searching = find_twin(request, children);
     if (request->stage >= ZKL_STAGE_LEAVING || searching || request->draining) {
@@ -157,7 +159,8 @@ void zkl_request_on_listed(zkl_request *request, const zkl_step *step) {
     if (step->event->outcome == ZKL_OUTCOME_OK) {
         on_children(request, step->event->children, step);
     } else if (step->event->outcome == ZKL_OUTCOME_NO_NODE) {
-        on_children(request, (zkl_listed){ .count = 0 }, step); /* no parent, and so no children */
+        on_children(request, (zkl_listed){ .count = 0 },
+                    step); /* no resource, and so no children */
     } else {
         zkl_request_note_failure(request, step);
     }
@@ -166,7 +169,7 @@ void zkl_request_on_listed(zkl_request *request, const zkl_step *step) {
 void zkl_request_on_watched(zkl_request *request, const zkl_step *step) {
     if (step->event->outcome == ZKL_OUTCOME_OK) {
         request->wait.watching = true;
-        if (request->own.state != ZKL_OWN_NODE_OURS) { /* our place was lost meanwhile */
+        if (request->own.state != ZKL_OWN_NODE_OURS) { /* we have lost our place meanwhile */
             zkl_request_unwatch(&request->wait.watching, step, ZKL_ACTION_UNWATCH);
         }
     } else if (step->event->outcome != ZKL_OUTCOME_NO_NODE) {
@@ -174,23 +177,23 @@ void zkl_request_on_watched(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* What happened to the blocker is a hand-off to us, without another list, only if our own node
- * lives (its watch was armed after the list, and has not fired: on one connection events arrive in
- * the order of what happened), if this is no old news, read by a process that was stopped for
- * longer than its session lasts, and if one of these holds:
+/* Decides whether what happened to the blocker is a hand-off to us. It is, without another list,
+ * only if our own node lives (its watch was armed after the list, and has not fired: on one
+ * connection events arrive in the order of what happened), if this is no old news, read by a
+ * process that was stopped for longer than its session lasts, and if one of these holds:
  *
- * - Its holder has released it, and has said so. It held, so nobody was left before it.
- * - It was deleted, we were next in line, and it is of another session than ours: when ours ends,
- *   one transaction deletes both nodes, and the news of the two come in any order.
+ * - The holder has released the blocker, and has said so. It held, so nobody was left before it.
+ * - The blocker was deleted, we were next in line, and it is another session's: when ours ends, one
+ *   transaction deletes both nodes, and the news of the two come in any order.
  *
- * In all other cases a list tells. */
+ * In all other cases a list decides. */
 void zkl_request_on_watch_fired(zkl_request *request, const zkl_step *step) {
     const zkl_event *event = step->event;
     bool is_ours_to_take = request->wait.watching && event->fresh && request->own.watched &&
                            request->session.connected && request->stage < ZKL_STAGE_LEAVING &&
                            request->outstanding == 0;
     bool is_free = event->deleted ? request->wait.next_in_line && !event->own_session
-                                  : event->data_set && request->wait.is_told;
+                                  : event->data_set && request->wait.hears_release;
     request->wait.watching = false;
     if (is_ours_to_take && is_free) {
         zkl_request_come_first(request, step);

@@ -10,7 +10,7 @@ static bool was_granted(const zkl_request *request) {
     return request->stage == ZKL_STAGE_HELD || request->stage == ZKL_STAGE_KEPT;
 }
 
-/* What was granted ends. It is news only if it was not lost already. */
+/* Ends what was granted. It is news only if it was not lost already. */
 static void end_grant(zkl_request *request, const zkl_step *step, zkl_request_stage next,
                       int status) {
     bool is_news = request->stage == ZKL_STAGE_HELD;
@@ -29,14 +29,14 @@ static void end(zkl_request *request, const zkl_step *step) {
     zkl_request_tell(step, ZKL_ACTION_END, NULL, ZKL_OK);
 }
 
-/* Only a list after a committed write of this connection proves that a lost create
- * was not applied and never will be. */
+/* Asks for a committed write, and a list behind it: only such a list proves that a lost create was
+ * not applied and never will be. */
 static void look_for_lost_node(zkl_request *request, const zkl_step *step) {
     zkl_request_ask(request, step, ZKL_ACTION_SETTLE, NULL);
     zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
 }
 
-/* To hand over is tried once: after that the node just has to go. */
+/* Deletes our node. It is handed over at the first attempt only: after that it just has to go. */
 static void delete_own(zkl_request *request, const zkl_step *step) {
     bool hands_over = zkl_request_may_hand_over(request);
     request->own.hands_over = false;
@@ -44,8 +44,9 @@ static void delete_own(zkl_request *request, const zkl_step *step) {
                     request->own.node);
 }
 
-/* On the way out, a node that may exist is first found or ruled out. Then the drain goes on, as
- * perhaps nobody else comes who has the time to wait until the resource is empty. */
+/* Asks for what is left to do on the way out: deletes our node, and finds or rules out one that may
+ * exist. Then the drain goes on, as perhaps nobody else waits long enough for the resource to be
+ * empty. */
 static void advance_leave(zkl_request *request, const zkl_step *step) {
     zkl_request_unwatch(&request->wait.watching, step, ZKL_ACTION_UNWATCH);
     bool is_gone =
@@ -74,10 +75,10 @@ static void ask_for_node(zkl_request *request, const zkl_step *step) {
     zkl_request_ask(request, step, ZKL_ACTION_CREATE, step->actions->prefix);
 }
 
-/* The create and the list travel together: requests of a session are answered
- * in their order, so the list contains the node. After a lost reply the same
- * pair resolves it: the create is the committed write that must come before
- * the list that looks for the first node. */
+/* Asks for what a request needs to join the queue. The create and the list travel together:
+ * requests of a session are answered in their order, so the list contains the node. After a lost
+ * reply the same pair resolves it: the create is the committed write that must come before the list
+ * that looks for the first node. */
 static void advance_join(zkl_request *request, const zkl_step *step) {
     if (request->stage != ZKL_STAGE_JOINING || request->wait.watching ||
         !request->session.connected) {
@@ -123,8 +124,9 @@ static void advance(zkl_request *request, const zkl_step *step) {
 
 /* ---- Answers ----------------------------------------------------------- */
 
-/* A parent that vanishes again and again (a container, an administrator) must not make us spin. The
- * pause is before it is made: while it is empty it may vanish. */
+/* Takes the answer to a create. A parent that vanishes again and again (a container, an
+ * administrator) must not make us spin: we pause before we make it again, as it may vanish while it
+ * is empty. */
 static void on_created(zkl_request *request, const zkl_step *step) {
     switch (step->event->outcome) {
     case ZKL_OUTCOME_OK:
@@ -152,10 +154,10 @@ static void on_created(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* Our own node is gone, and it was not us who deleted it. */
+/* Reacts to the news that somebody else has deleted our own node. */
 static void on_own_node_gone(zkl_request *request, const zkl_step *step) {
     if (request->stage >= ZKL_STAGE_LEAVING || request->own.state != ZKL_OWN_NODE_OURS) {
-        return; /* the delete that is due will find it out; or a list has found it out */
+        return; /* our own delete will find it gone; or a list has shown it already */
     }
     if (was_granted(request)) {
         request->own.state = ZKL_OWN_NODE_NONE; /* its name is kept, for the news of the loss */
@@ -165,14 +167,14 @@ static void on_own_node_gone(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* Somebody may have deleted ours, and made one of that name. The reply to a downgrade does not tell
- * the czxid of its node, of which the owner has to do. */
+/* Tells whether somebody has deleted our node and made another of that name. The reply to a
+ * downgrade has no czxid of the reader's node: there only the owner is compared. */
 static bool is_another(const zkl_request *request, const zkl_event *event) {
     bool is_made_anew = !request->own.downgraded && event->zxid != request->own.zxid;
     return event->zxid > 0 && (is_made_anew || !event->own_session);
 }
 
-/* What has its name now is not ours to delete. */
+/* Reacts to the news that another node has our node's name. That one is not ours to delete. */
 static void on_own_node_replaced(zkl_request *request, const zkl_step *step) {
     if (request->stage >= ZKL_STAGE_LEAVING) {
         zkl_request_forget_node(request);
@@ -181,7 +183,8 @@ static void on_own_node_replaced(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* A failure means only that nothing is known: the next probe tries again, and a downgrade. */
+/* Takes the answer to WATCH_OWN. A failure proves nothing about our node: the next probe asks
+ * again, and so does a downgrade. */
 static void on_own_watched(zkl_request *request, const zkl_step *step) {
     const zkl_event *event = step->event;
     request->own.watched = event->outcome == ZKL_OUTCOME_OK;
@@ -197,8 +200,8 @@ static void on_own_watched(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* A node found by name is ours only if our session owns it. Of two, the lower
- * keeps its place and the other goes. */
+/* Takes a node that was found by its name, and that our session owns. Of two, the lower keeps its
+ * place, and the other is deleted. */
 static void adopt_unconfirmed(zkl_request *request, int64_t zxid) {
     char found[ZKL_NODE_NAME_SIZE];
     zkl_node_name_copy(found, request->lost.node);
@@ -225,8 +228,8 @@ static void on_inspected(zkl_request *request, const zkl_step *step) {
             return;
         }
     }
-    /* Somebody else's, with a name copied from ours, is not to be touched, and not to hide the one
-     * that we look for: that is looked for behind it. */
+    /* A node of somebody else, with a name copied from ours, is left alone. It must not hide the
+     * one that we look for: the next list is searched behind it. */
     request->lost.unconfirmed = false;
     if (outcome == ZKL_OUTCOME_NO_NODE) {
         request->lost.node[0] = '\0';
@@ -248,14 +251,15 @@ static void on_deleted(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* What is refused here may be allowed to a deletion. */
+/* Takes the answer to HAND_OVER. If it was refused, a plain deletion may still be allowed. */
 static void on_handed_over(zkl_request *request, const zkl_step *step) {
     if (step->event->outcome != ZKL_OUTCOME_REFUSED) {
         on_deleted(request, step);
     }
 }
 
-/* A refusal settles nothing: it may be that of a server which has not asked the leader. */
+/* Takes the answer to SETTLE. A refusal settles nothing: the server may not have asked the leader.
+ */
 static void on_settled(zkl_request *request, const zkl_step *step) {
     request->session.settled = step->event->outcome == ZKL_OUTCOME_OK;
     if (!request->session.settled) {
@@ -271,7 +275,8 @@ static void on_start(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* Whether the own node is watched only the servers of this connection can say. */
+/* Asks again for a watch on our own node: it counts only if the servers of this connection have
+ * armed it. */
 static void on_connected(zkl_request *request, const zkl_step *step) {
     request->session.connected = true;
     request->own.watched = false;
@@ -283,21 +288,22 @@ static void on_connected(zkl_request *request, const zkl_step *step) {
 static void on_disconnected(zkl_request *request, const zkl_step *step) {
     request->session.connected = false;
     request->session.settled = false;
-    request->wait.next_in_line = false; /* till the next connection news come in any order */
-    request->wait.is_told = false;
+    request->wait.next_in_line = false; /* news may come in any order until the next connection */
+    request->wait.hears_release = false;
     zkl_request_give_late_verdict(request, step);
     if (request->options.only_try && !request->verdict.given) {
         zkl_request_fail(request, step, ZKL_DISCONNECTED);
     }
 }
 
-/* Nothing was made by that name yet. */
+/* Takes the mark of a protected node out of our GUID. No node has been made by that name yet. */
 static void on_unprotected(zkl_request *request, const zkl_step *step) {
     (void)step;
     request->session.guid[ZKL_GUID_VERSION_AT] = ZKL_GUID_VERSION_RANDOM;
 }
 
-/* It may have been changed rather than deleted: arming the watch again tells. */
+/* Arms the watch on our own node again: the answer shows whether the node was deleted or only
+ * changed. */
 static void on_own_watch_fired(zkl_request *request, const zkl_step *step) {
     request->own.watched = false;
     if (request->stage < ZKL_STAGE_LEAVING) {
@@ -305,8 +311,8 @@ static void on_own_watch_fired(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* A try that waits for a lease does so from one probe to the next at most, whatever becomes of the
- * lease: that is long enough to earn one, if all is well. */
+/* Looks after our own node. A try that waits for a lease gives up at the second probe: from one
+ * probe to the next a lease can be earned, if all is well. */
 static void on_probe(zkl_request *request, const zkl_step *step) {
     if (request->own.to_watch && request->stage < ZKL_STAGE_LEAVING) {
         zkl_request_watch_own(request, step);
@@ -321,7 +327,7 @@ static void on_probe(zkl_request *request, const zkl_step *step) {
     request->retry.probed_in_vain = true;
 }
 
-/* While it waited for the lease everything may have changed: list again. */
+/* Lists again, as everything may have changed while the request waited for the lease. */
 static void on_lease_begun(zkl_request *request, const zkl_step *step) {
     (void)step;
     request->session.lease_runs = true;
@@ -335,8 +341,8 @@ static void on_lease_thin(zkl_request *request, const zkl_step *step) {
     request->session.lease_runs = false;
 }
 
-/* Lost, but the holder may still be at work: its node goes on keeping others out
- * until it is released. */
+/* Notes that the lock is lost. The holder may still be at work: its node keeps others out until it
+ * releases. */
 static void on_lease_ended(zkl_request *request, const zkl_step *step) {
     request->session.lease_runs = false;
     if (request->options.needs_lease && request->stage == ZKL_STAGE_HELD) {
@@ -350,14 +356,14 @@ static void on_hold_limit(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* In the names of what is made in this session. */
+/* Marks the GUID of this session, by which our nodes are named, if they are lent. */
 static void mark_guid(zkl_request *request) {
     if (request->options.lent) {
         zkl_node_name_mark_lent(request->session.guid);
     }
 }
 
-/* With the session all its nodes and watches are gone, and nothing is left to spare. */
+/* Forgets a session: all its nodes and watches are gone, and a pause has nothing left to spare. */
 static void forget_session(zkl_request *request, const char *guid) {
     zkl_request_await_no_more(request, ZKL_ACTION_BACK_OFF);
     request->retry.pause = false;
@@ -368,7 +374,7 @@ static void forget_session(zkl_request *request, const char *guid) {
     request->own.watched = false;
     request->own.state = ZKL_OWN_NODE_NONE;
     if (request->stage != ZKL_STAGE_HELD) {
-        zkl_request_forget_node(request); /* else its name is kept, for the news of the loss */
+        zkl_request_forget_node(request); /* otherwise its name is kept, for the news of the loss */
     }
     request->session.connected = false;
     request->session.lease_runs = false;
@@ -400,8 +406,8 @@ static void on_session_ended(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* A holder that has lost its lock with its lease waits for nothing: its node goes when it releases,
- * or with the client. */
+/* Fails a request that does not hold. A holder that has lost its lock with its lease waits for
+ * nothing: its node goes when it releases, or when the client closes. */
 static void give_up_waiting(zkl_request *request, const zkl_step *step, int status) {
     bool is_released = request->stage != ZKL_STAGE_KEPT || status != ZKL_LEASE_IMPOSSIBLE;
     if (request->stage != ZKL_STAGE_HELD && is_released) {
@@ -454,7 +460,7 @@ static reaction *const reactions[] = {
     [ZKL_EVENT_PARENT_INSPECTED] = zkl_request_on_parent_inspected,
     [ZKL_EVENT_DOWNGRADED] = zkl_request_on_downgraded,
     [ZKL_EVENT_HANDED_OVER] = on_handed_over,
-    [ZKL_EVENT_BACKED_OFF] = NULL, /* the end of a pause says no more than that */
+    [ZKL_EVENT_BACKED_OFF] = NULL, /* the end of a pause has no reaction of its own */
     [ZKL_EVENT_WATCH_FIRED] = zkl_request_on_watch_fired,
     [ZKL_EVENT_OWN_WATCH_FIRED] = on_own_watch_fired,
     [ZKL_EVENT_PROBE] = on_probe,
@@ -480,8 +486,9 @@ void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
 
 _Static_assert(ZKL_EVENT_WATCH_FIRED == ZKL_EVENT_BACKED_OFF + 1, "an operation after BACK_OFF");
 
-/* Nobody has asked for it: a node must not become ours, or be deleted, by such an answer. The
- * answers come in the order of what they answer. */
+/* Tells whether an event is an answer that nobody awaits, and notes that one was given: a node must
+ * not become ours, or be deleted, by such an answer. Answers come in the order of their operations.
+ */
 static bool is_unasked_for(zkl_request *request, zkl_event_kind kind) {
     if (kind < ZKL_EVENT_CREATED || kind > ZKL_EVENT_BACKED_OFF) {
         return false;

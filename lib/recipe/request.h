@@ -19,15 +19,16 @@
 
 #include "recipe/request_types.h"
 
-/** Prepares a request; the first event must be START. session: connected, lease_runs, guid. */
+/** Prepares a request, whose first event must be START. session: has connected, lease_runs and
+ *  guid. */
 void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
                        const zkl_request_session *session);
 
-/** What a wait ends with if it ends now. */
+/** Returns the status of a wait that ends now by its deadline. */
 int zkl_request_verdict_at_deadline(const zkl_request *request);
 
-/** Writes what the node that it asks for is to be named by. */
+/** Writes the name that the request creates its node by. */
 void zkl_request_name_node(const zkl_request *request, char prefix[ZKL_NODE_NAME_SIZE]);
 
-/** Takes one event and replaces what is in `actions` by what is now to be done, in order. */
+/** Takes one event, and writes into `actions` what is to be done now, in order. */
 void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions);

@@ -37,7 +37,7 @@ void zkl_request_await_no_more(zkl_request *request, zkl_action_kind operation) 
 
 /* ---- Verdicts ---------------------------------------------------------------- */
 
-/* If none was given: GRANT or FAIL. */
+/* Gives the verdict, GRANT or FAIL, if none was given yet. */
 static void decide(zkl_request *request, const zkl_step *step, zkl_action_kind kind, int status) {
     if (!request->verdict.given) {
         request->verdict.given = true;
@@ -45,7 +45,7 @@ static void decide(zkl_request *request, const zkl_step *step, zkl_action_kind k
     }
 }
 
-/* ZKL_OK would read as a grant. */
+/* Replaces ZKL_OK, which would read as a grant. */
 void zkl_request_fail(zkl_request *request, const zkl_step *step, int status) {
     request->stage = ZKL_STAGE_LEAVING;
     decide(request, step, ZKL_ACTION_FAIL, status != ZKL_OK ? status : ZKL_SERVER_REFUSED);
@@ -57,8 +57,8 @@ void zkl_request_give_late_verdict(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* Nobody is in our way. Without a lease where one is asked for that is not yet
- * enough; it is looked at again when there is one. */
+/* Grants the lock, or, if it needs a lease and none runs, waits: the queue is listed again when
+ * there is one. */
 void zkl_request_come_first(zkl_request *request, const zkl_step *step) {
     if (request->options.needs_lease && !request->session.lease_runs) {
         request->stage = ZKL_STAGE_FIRST;
@@ -66,7 +66,7 @@ void zkl_request_come_first(zkl_request *request, const zkl_step *step) {
     }
     request->stage = ZKL_STAGE_HELD;
     if (request->options.lent) {
-        zkl_request_watch_own(request, step); /* before its owner looks who waits behind it */
+        zkl_request_watch_own(request, step); /* before its lender looks who waits behind it */
     }
     decide(request, step, ZKL_ACTION_GRANT, ZKL_OK);
 }
@@ -78,25 +78,27 @@ void zkl_request_fail_once_gone(zkl_request *request, int status) {
 
 /* ---- Failures ---------------------------------------------------------------- */
 
-/* Joining, a refusal is the verdict; leaving, it is reported, and tried again. */
+/* Takes a refusal: the verdict of a request that joins. One that leaves reports it, and tries
+ * again. */
 static void note_refusal(zkl_request *request, const zkl_step *step) {
     if (request->stage < ZKL_STAGE_LEAVING && !request->verdict.given) {
         zkl_request_fail(request, step, step->event->status);
         return;
     }
     request->retry.pause = true;
-    if (!request->told.refusal) {
-        request->told.refusal = true;
+    if (!request->reported.refusal) {
+        request->reported.refusal = true;
         zkl_request_tell(step, ZKL_ACTION_WARN, NULL, step->event->status);
     }
 }
 
-/* A reply is lost with its connection, and the next one is waited for; where the connection stands
- * all the same, the same request is not sent again at once. */
+/* Draws the conclusions of a failed answer. A reply is lost with its connection, and we wait for
+ * the next connection. If the connection stands all the same, we pause before we send the operation
+ * again. */
 void zkl_request_note_failure(zkl_request *request, const zkl_step *step) {
     zkl_outcome outcome = step->event->outcome;
     if (request->stage >= ZKL_STAGE_LEAVING) {
-        zkl_request_give_late_verdict(request, step); /* leaving may take long from here on */
+        zkl_request_give_late_verdict(request, step); /* from here on leaving may take long */
     }
     if (outcome == ZKL_OUTCOME_NOT_NOW ||
         (outcome == ZKL_OUTCOME_UNKNOWN && request->session.connected)) {
@@ -105,7 +107,7 @@ void zkl_request_note_failure(zkl_request *request, const zkl_step *step) {
             zkl_request_fail(request, step, ZKL_SERVER_REFUSED); /* a try does not wait */
         }
     } else if (outcome == ZKL_OUTCOME_SESSION_OVER) {
-        request->session.connected = false; /* the news of it is on its way */
+        request->session.connected = false; /* the session's end is on its way as an event */
     } else if (outcome == ZKL_OUTCOME_REFUSED) {
         note_refusal(request, step);
     }
@@ -118,7 +120,8 @@ static bool sequence_is_exhausted(const char *name) {
     return sequence < 0 || sequence >= ZKL_SEQUENCE_LIMIT;
 }
 
-/* However we came by the node, its place must be one that can be trusted. */
+/* Notes that a node is ours. However we came by it, we drain the resource if its sequence cannot be
+ * trusted. */
 void zkl_request_take_node(zkl_request *request, const char *name, int64_t zxid) {
     request->own.state = ZKL_OWN_NODE_OURS;
     request->own.zxid = zxid;

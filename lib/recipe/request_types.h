@@ -1,31 +1,31 @@
 /*
- * The events, the actions and the state of a request: what it is told, what it asks for, and what
- * it knows. request.h has the function that takes a request from one state to the next.
+ * The events, the actions and the state of a request: what happens to it, what it asks for, and
+ * what it knows. request.h has the function that takes a request from one state to the next.
  */
 #pragma once
 
 #include "recipe/fields.h"
 
-/** Requests do not use a sequence this near to 2^31: there the servers' counter
- *  sticks and the order is lost. They wait until the resource is empty, delete its
- *  node, and begin again, with the sequence 0. */
+/** Requests do not use a sequence this near to 2^31, where the servers' counter sticks and the
+ *  order is lost. They wait until the resource is empty, delete its node, and begin again, with the
+ *  sequence 0. */
 #define ZKL_SEQUENCE_LIMIT (INT32_MAX - (1 << 20))
 
 /** How an operation ended. */
 #define ZKL_OUTCOME_LIST(OUTCOME)                                                                  \
     OUTCOME(OK)                                                                                    \
     OUTCOME(NO_NODE)      /* the node, or the parent of the node, does not exist */                \
-    OUTCOME(UNKNOWN)      /* the reply was lost: applied, not applied, or applied later */         \
-    OUTCOME(NOT_NOW)      /* not applied; the same again later may be */                           \
+    OUTCOME(UNKNOWN)      /* the reply was lost: it was applied, was not, or will be */            \
+    OUTCOME(NOT_NOW)      /* not applied; the same operation may be, later */                      \
     OUTCOME(REFUSED)      /* not applied, and never will be: see the event's status */             \
-    OUTCOME(SESSION_OVER) /* not applied, or gone with the session */                              \
+    OUTCOME(SESSION_OVER) /* not applied, or undone by the session's end */                        \
     OUTCOME(NOT_EMPTY)    /* a deletion, not applied: the node has children */
 
 #define ZKL_OUTCOME_(name) ZKL_OUTCOME_##name,
 typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
 
-/** What a request asks for, and the event that answers it, which has an outcome. An answer that
- *  nobody awaits is ignored. */
+/** The operations that a request asks for, and the event that answers each, which has an outcome.
+ *  An answer that nobody awaits is ignored. */
 #define ZKL_OPERATION_LIST(OPERATION)                                                              \
     /* an ephemeral sequential node; node: its prefix. OK: node, zxid (0: not known) */            \
     OPERATION(CREATE, CREATED)                                                                     \
@@ -41,13 +41,13 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
     OPERATION(INSPECT, INSPECTED)                                                                  \
     /* node. OK, NO_NODE: it is gone */                                                            \
     OPERATION(DELETE, DELETED)                                                                     \
-    /* in one transaction set the data of node, ours, and delete it: so whoever waits for it hears \
-     * that its holder has released it. OK, NO_NODE: it is gone */                                 \
+    /* in one transaction set the data of node, ours, and delete it: that tells its waiters that   \
+     * the holder has released it. OK, NO_NODE: it is gone */                                      \
     OPERATION(HAND_OVER, HANDED_OVER)                                                              \
-    /* any committed write; what was sent before is then decided. OK: it is done */                \
+    /* any committed write: what was sent before it is decided then. OK: it is committed */        \
     OPERATION(SETTLE, SETTLED)                                                                     \
-    /* node: ours, to hear of it when somebody deletes it. OK: the watch is armed on the node of   \
-     * zxid (0: not known), own_session; NO_NODE: our node is gone */                              \
+    /* the deletion of node, ours, by somebody else. OK: the watch is armed on the node with zxid  \
+     * (0: not known) and own_session; NO_NODE: our node is gone */                                \
     OPERATION(WATCH_OWN, OWN_WATCHED)                                                              \
     /* the resource's node, if it has no children and nobody has written to it since it was        \
      * inspected. OK, NO_NODE: it is gone; NOT_EMPTY: it is in use */                              \
@@ -58,29 +58,29 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
     /* in one transaction make node, and delete ours. OK: our node is now the reader's; NO_NODE:   \
      * ours is gone */                                                                             \
     OPERATION(DOWNGRADE, DOWNGRADED)                                                               \
-    /* pause, longer each time, with jitter. The answer has no outcome: the pause is over */       \
+    /* a pause, longer each time, with jitter. The answer has no outcome: the pause is over */     \
     OPERATION(BACK_OFF, BACKED_OFF)
 
-/** What else a request is told. */
+/** The events that answer nothing. */
 #define ZKL_NEWS_LIST(NEWS)                                                                        \
     NEWS(WATCH_FIRED)     /* deleted, data_set, fresh; of several watches the first, and none is   \
                              left */                                                               \
     NEWS(OWN_WATCH_FIRED) /* something happened to our own node */                                 \
-    NEWS(PROBE) /* time to look after our own node; comes once in each period of the session, in   \
-                   which a lease can be earned */                                                  \
+    NEWS(PROBE)         /* it is time to look after our own node. Comes once in each period of the \
+                           session's probes, in which a lease can be earned */                     \
     NEWS(LEASE_BEGUN)   /* the session has a lease that is long enough for a grant */              \
-    NEWS(LEASE_THIN)    /* it runs, but for too short a time to be granted anything */             \
+    NEWS(LEASE_THIN)    /* the session's lease is too short now for a grant */                     \
     NEWS(LEASE_ENDED)   /* the session's lease has run out */                                      \
     NEWS(HOLD_LIMIT)    /* the lock has been held for as long as it may be */                      \
     NEWS(CONNECTED)     /* the session has a (new) connection */                                   \
     NEWS(DISCONNECTED)  /* the connection of the session is lost */                                \
-    NEWS(UNPROTECTED)   /* a new session, not connected yet, cannot protect its nodes */           \
+    NEWS(UNPROTECTED)   /* the new session, not connected yet, cannot protect its nodes */         \
     NEWS(SESSION_ENDED) /* guid: a fresh one for the next session, NULL: there is none */          \
-    /* The user's, and the deadline's. */                                                          \
+    /* From the user, and from the deadline. */                                                    \
     NEWS(TIMED_OUT)                                                                                \
     NEWS(CANCELLED) /* status: the verdict */                                                      \
     NEWS(RELEASED)                                                                                 \
-    NEWS(DOWNGRADE) /* hold what is held for writing for reading */
+    NEWS(DOWNGRADE) /* the writer is to become a reader, and hold on */
 
 #define ZKL_EVENT_(name) ZKL_EVENT_##name,
 #define ZKL_EVENT_OF_(asked, answered) ZKL_EVENT_##answered,
@@ -89,11 +89,11 @@ typedef enum zkl_event_kind {
     ZKL_OPERATION_LIST(ZKL_EVENT_OF_) ZKL_NEWS_LIST(ZKL_EVENT_)
 } zkl_event_kind;
 
-/** What a request asks for that has no answer. */
+/** The actions that have no answer. */
 #define ZKL_ORDER_LIST(ORDER)                                                                      \
-    ORDER(UNWATCH)         /* forget that watch, or those */                                       \
-    ORDER(UNWATCH_OWN)     /* forget that watch */                                                 \
-    ORDER(GRANT)           /* the verdict: held */                                                 \
+    ORDER(UNWATCH)         /* forget the watch, or watches, of WATCH */                            \
+    ORDER(UNWATCH_OWN)     /* forget the watch of WATCH_OWN */                                     \
+    ORDER(GRANT)           /* the verdict: the lock is held */                                     \
     ORDER(FAIL)            /* the verdict: status */                                               \
     ORDER(LOSE)            /* the lock that was granted is lost; status: why */                    \
     ORDER(DOWNGRADE_ENDED) /* the verdict of a downgrade: status */                                \
@@ -115,11 +115,11 @@ typedef zkl_outcome zkl_field_OUTCOME;
     FIELD(of, STATUS, status)    /* REFUSED: why; CANCELLED: the verdict */                        \
     FIELD(of, STRING, node)      /* CREATED: the name that the server gave */                      \
     FIELD(of, NUMBER, zxid)      /* CREATED, INSPECTED, ..._WATCHED: the node's czxid */           \
-    FIELD(of, FLAG, own_session) /* likewise: its owner is our session; WATCH_FIRED:               \
-                                    another request of our session made it */                      \
+    FIELD(of, FLAG, own_session) /* CREATED, INSPECTED, ..._WATCHED: our session owns the node;    \
+                                    WATCH_FIRED: another request of our session has made it */     \
     FIELD(of, FLAG, holds_data)  /* PARENT_INSPECTED: somebody has written to it */                \
-    FIELD(of, FLAG, deleted)     /* WATCH_FIRED: the node was deleted, */                          \
-    FIELD(of, FLAG, data_set)    /* or its data were set */                                        \
+    FIELD(of, FLAG, deleted)     /* WATCH_FIRED: the node was deleted */                           \
+    FIELD(of, FLAG, data_set)    /* WATCH_FIRED: its data were set */                              \
     FIELD(of, FLAG, fresh) /* WATCH_FIRED, LISTED: our session cannot have expired since this was  \
                               sent */                                                              \
     FIELD(of, CHILDREN, children)                                                                  \
@@ -132,7 +132,7 @@ typedef struct zkl_event {
 
 #define ZKL_ACTION_FIELDS(FIELD, of)                                                               \
     FIELD(of, STRING, node) /* valid until the next step, or as long as the event's strings */     \
-    FIELD(of, COUNT, level) /* MAKE_PARENT, INSPECT_PARENT: above the resource */                  \
+    FIELD(of, COUNT, level) /* MAKE_PARENT, INSPECT_PARENT: how far above the resource */          \
     FIELD(of, STATUS, status)
 
 typedef struct zkl_action {
@@ -146,104 +146,102 @@ typedef struct zkl_action {
 typedef struct zkl_actions {
     size_t count;
     zkl_action list[ZKL_ACTIONS_MAX];
-    char prefix[ZKL_NODE_NAME_SIZE]; /* the node of a CREATE */
-    bool overflowed; /* there were more, which no request asks for: the recipe is broken */
+    char prefix[ZKL_NODE_NAME_SIZE]; /* the name that CREATE's node is created by */
+    bool overflowed;                 /* there were more actions than fit: the recipe is broken */
 } zkl_actions;
 
-/** What the user wants. */
+/** What the user wants. These fields are constant but for the mode. */
 #define ZKL_REQUEST_OPTIONS(FIELD, of)                                                             \
-    FIELD(of, MODE, mode) /* after a downgrade ZKL_READ */                                         \
+    FIELD(of, MODE, mode) /* ZKL_READ after a downgrade */                                         \
     FIELD(of, COUNT, permits)                                                                      \
-    FIELD(of, COUNT, depth)       /* of the resource's path: names in it */                        \
-    FIELD(of, COUNT, max_waiting) /* fail if this many others wait before us; 0: no limit */       \
-    FIELD(of, FLAG, is_member)    /* of a set: see below */                                        \
-    FIELD(of, FLAG, only_try)     /* give up rather than wait */                                   \
-    FIELD(of, FLAG, fail_on_session_expiry) /* rather than join again in the next session */       \
-    FIELD(of, FLAG, needs_lease)            /* is granted only while the session has a lease */    \
-    FIELD(of, FLAG, lent)                   /* its node is kept and lent: lending.h */             \
-    FIELD(of, STRING, companion) /* a node of the same owner that is not in its way, and without   \
-                                  which nothing is granted. It outlives the request */
+    FIELD(of, COUNT, depth)       /* how many names the resource's path has */                     \
+    FIELD(of, COUNT, max_waiting) /* it fails if this many others wait before it; 0: no limit */   \
+    FIELD(of, FLAG, is_member)    /* it is a member of a set: see below */                         \
+    FIELD(of, FLAG, only_try)     /* it gives up rather than wait */                               \
+    FIELD(of, FLAG, fail_on_session_expiry) /* it does not join again in the next session */       \
+    FIELD(of, FLAG, needs_lease)            /* it is granted only while the session has a lease */ \
+    FIELD(of, FLAG, lent)                   /* its node is kept, and lent to handles: lending.h */ \
+    FIELD(of, STRING, companion) /* a node of the same owner that does not block it, and without   \
+                                  which it is not granted. Its text outlives the request */
 
 /*
- * One transaction makes the nodes of all members of a set, so that a request which waits for
- * one waits backwards only. So a member never makes a node when another may have
- * one: it does not join again, as alone it would be behind those who wait for the
- * others; its create is not also the barrier of a lost one; and the zxid of its
- * node is not known until it is inspected.
+ * One transaction makes the nodes of all members of a set, so that a request which waits for one
+ * waits backwards only. So a member never makes a node when another may have one: it does not join
+ * again, as its new node would be behind those that wait for the other members; its create is not
+ * also the barrier of a lost one; and the zxid of its node is not known until it is inspected.
  */
 
 /** What it knows of its session. */
 #define ZKL_REQUEST_SESSION(FIELD, of)                                                             \
     FIELD(of, FLAG, connected)                                                                     \
-    FIELD(of, FLAG, lease_runs) /* for long enough for a grant */                                  \
-    FIELD(of, FLAG, settled)    /* a committed write went through after the lost create */         \
-    FIELD(of, GUID, guid)       /* a fresh UUID for each session, by which our nodes are named */
+    FIELD(of, FLAG, lease_runs) /* the session's lease is long enough for a grant */               \
+    FIELD(of, FLAG, settled)    /* a write was committed after the lost create */                  \
+    FIELD(of, GUID, guid)       /* a new UUID for each session, by which our nodes are named */
 
 #define ZKL_OWN_NODE_LIST(OWN_NODE)                                                                \
     OWN_NODE(NONE)                                                                                 \
-    OWN_NODE(UNSURE) /* a create was sent, its reply lost */                                       \
+    OWN_NODE(UNSURE) /* the reply to a create was lost */                                          \
     OWN_NODE(OURS)
 
 #define ZKL_OWN_NODE_(name) ZKL_OWN_NODE_##name,
 typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 
-/** Its place in the queue. */
+/** What it knows of its own node. */
 #define ZKL_REQUEST_OWN(FIELD, of)                                                                 \
     FIELD(of, OWN_NODE, state)                                                                     \
-    FIELD(of, FLAG, to_watch)   /* its watch was asked for; until it is armed, probes ask again */ \
-    FIELD(of, FLAG, watched)    /* its watch is armed, as the servers of this connection said */   \
+    FIELD(of, FLAG, to_watch)   /* its watch was asked for. Until it is armed, probes ask again */ \
+    FIELD(of, FLAG, watched)    /* the servers of this connection have armed its watch */          \
     FIELD(of, FLAG, downgraded) /* zxid is that of the writer's node before it */                  \
-    FIELD(of, FLAG, hands_over) /* it was held when it was released: say so */                     \
+    FIELD(of, FLAG, hands_over) /* the lock was held at its release: waiters may be told */        \
     FIELD(of, NUMBER, zxid)                                                                        \
     FIELD(of, NAME, node)
 
 /** What a lost create may have left behind. */
 #define ZKL_REQUEST_LOST(FIELD, of)                                                                \
-    FIELD(of, FLAG, twins)       /* perhaps a second node of ours */                               \
-    FIELD(of, FLAG, unconfirmed) /* `node` has our GUID, to be inspected */                        \
-    FIELD(of, FLAG, is_answer)   /* the reply to our create has named it: it is ours */            \
-    FIELD(of, FLAG, surplus)     /* `node` is ours too, to be deleted */                           \
-    FIELD(of, NAME, node)        /* neither: up to here, those inspected were somebody else's */
+    FIELD(of, FLAG, twins)       /* there may be a second node of ours */                          \
+    FIELD(of, FLAG, unconfirmed) /* `node` has our GUID, and is to be inspected */                 \
+    FIELD(of, FLAG, is_answer)   /* `node` is ours: the reply to our create has named it */        \
+    FIELD(of, FLAG, surplus)     /* `node` is ours too, and is to be deleted */                    \
+    FIELD(of, NAME, node) /* if none of these is so: nodes up to this name were inspected, and     \
+                             were not ours */
 
 /** How it waits. */
 #define ZKL_REQUEST_WAIT(FIELD, of)                                                                \
-    FIELD(of, FLAG, way_was_free) /* try, and where few may wait: the first list showed no reason  \
-                                     to fail */                                                    \
-    FIELD(of, FLAG, watching)     /* who is in its way */                                          \
-    FIELD(of, FLAG, next_in_line) /* when the blocker is deleted nobody is left before us */       \
-    FIELD(of, FLAG, is_told)      /* when the blocker's data are set its holder has released it */
+    FIELD(of, FLAG, way_was_free)  /* a list has shown no reason to fail */                        \
+    FIELD(of, FLAG, watching)      /* the watches of WATCH are armed */                            \
+    FIELD(of, FLAG, next_in_line)  /* nobody is left before it when the blocker is deleted */      \
+    FIELD(of, FLAG, hears_release) /* a change of the blocker's data says that it is released */
 
-/** What did not work, or has to be done before anything else. */
+/** What did not work. */
 #define ZKL_REQUEST_RETRY(FIELD, of)                                                               \
-    FIELD(of, FLAG, pause)                                                                         \
-    FIELD(of, FLAG, probed_in_vain) /* try: the session was probed once while it waited for the    \
-                                       lease */                                                    \
-    FIELD(of, COUNT, rejoins)       /* without a node coming of it */
+    FIELD(of, FLAG, pause)          /* it pauses before it asks for anything else */               \
+    FIELD(of, FLAG, probed_in_vain) /* a try has waited for the lease over one probe */            \
+    FIELD(of, COUNT, rejoins)       /* how often it has joined again */
 
 /** The resource's node, and those above it. */
 #define ZKL_REQUEST_PARENTS(FIELD, of)                                                             \
-    FIELD(of, FLAG, missing) /* make it before anything else */                                    \
-    FIELD(of, COUNT, level)  /* that is being made */                                              \
-    FIELD(of, COUNT, made)   /* without a node coming of it */
+    FIELD(of, FLAG, missing) /* one of them is made before anything else */                        \
+    FIELD(of, COUNT, level)  /* how far above the resource the one is that is made */              \
+    FIELD(of, COUNT, made)   /* how often it has made them since its last node */
 
 #define ZKL_REQUEST_DOWNGRADE(FIELD, of)                                                           \
-    FIELD(of, FLAG, wanted)                                                                        \
-    FIELD(of, FLAG, unsure) /* its reply was lost; lost.node is the reader that was to come */
+    FIELD(of, FLAG, wanted) /* the user waits for its verdict */                                   \
+    FIELD(of, FLAG, unsure) /* its reply was lost; lost.node names the reader's node */
 
 #define ZKL_REQUEST_VERDICT(FIELD, of)                                                             \
     FIELD(of, FLAG, given)                                                                         \
-    FIELD(of, STATUS, late) /* given when our node is gone; ZKL_OK: none */
+    FIELD(of, STATUS, late) /* the status of FAIL, once our node is gone; ZKL_OK: there is none */
 
-/** What was told, once is enough. */
-#define ZKL_REQUEST_TOLD(FIELD, of)                                                                \
-    FIELD(of, FLAG, unknown)                                                                       \
-    FIELD(of, FLAG, refusal)
+/** What it has reported, which it does once. */
+#define ZKL_REQUEST_REPORTED(FIELD, of)                                                            \
+    FIELD(of, FLAG, unknown) /* REPORT: a child of unknown kind */                                 \
+    FIELD(of, FLAG, refusal) /* WARN: the server refuses to delete our node */
 
 #define ZKL_STAGE_LIST(STAGE)                                                                      \
-    STAGE(JOINING) /* joins the queue, and waits in it */                                          \
-    STAGE(FIRST)   /* nobody is in its way: waits for a lease */                                   \
+    STAGE(JOINING) /* it joins the queue, and waits in it */                                       \
+    STAGE(FIRST)   /* nobody is in its way; it waits for a lease */                                \
     STAGE(HELD)                                                                                    \
-    STAGE(KEPT)    /* lost, but our node stays until it is released */                             \
+    STAGE(KEPT)    /* the lock is lost, but our node stays until the holder releases */            \
     STAGE(LEAVING) /* from here on it wants nothing but to be gone */                              \
     STAGE(ENDED)
 
@@ -253,12 +251,12 @@ typedef enum zkl_request_stage { ZKL_STAGE_LIST(ZKL_STAGE_) } zkl_request_stage;
 #define ZKL_REQUEST_SELF(FIELD, of)                                                                \
     FIELD(of, STAGE, stage)                                                                        \
     FIELD(of, FLAG, draining)    /* the resource's sequence is used up: its node must go first */  \
-    FIELD(of, BITS, outstanding) /* operations whose answer is awaited, by the bit of each */
+    FIELD(of, BITS, outstanding) /* the operations whose answer is awaited, one bit each */
 
 typedef zkl_own_node zkl_field_OWN_NODE;
 typedef zkl_request_stage zkl_field_STAGE;
 
-/** The last is what its fields are called with. */
+/** PART(fields' list, name, what the record puts before the names of its fields). */
 #define ZKL_REQUEST_PARTS(PART)                                                                    \
     PART(OPTIONS, options, options.)                                                               \
     PART(SESSION, session, session.)                                                               \
@@ -269,7 +267,7 @@ typedef zkl_request_stage zkl_field_STAGE;
     PART(PARENTS, parents, parents.)                                                               \
     PART(DOWNGRADE, downgrade, downgrade.)                                                         \
     PART(VERDICT, verdict, verdict.)                                                               \
-    PART(TOLD, told, told.)
+    PART(REPORTED, reported, reported.)
 
 #define PART(LIST, name, of)                                                                       \
     typedef struct zkl_request_##name {                                                            \

@@ -38,7 +38,7 @@ static void on_granted(zkl_set *set, const zkl_set_event *event, zkl_set_actions
     }
 }
 
-/* The first failure is the one that is told. A request that stands alone leaves by itself. */
+/* Fails the set with the first failure of a member. The only request of a set leaves by itself. */
 static void on_failed(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     if (set->stage != ZKL_SET_STAGE_WAITING) {
         return;
@@ -52,7 +52,8 @@ static void on_failed(zkl_set *set, const zkl_set_event *event, zkl_set_actions 
     add(actions, ZKL_SET_ACTION_WAKE);
 }
 
-/* What is lost while others are awaited was never granted. */
+/* Loses what was granted. While other members are awaited nothing was granted, and it is a failure.
+ */
 static void on_lost(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     if (set->stage == ZKL_SET_STAGE_HELD) {
         end(set, actions, ZKL_SET_ACTION_LOSE, event->status);
@@ -71,7 +72,8 @@ static void on_ended(zkl_set *set, const zkl_set_event *event, zkl_set_actions *
 
 /* ---- Its turn ------------------------------------------------------------------------------- */
 
-/* Only a place that was lost, not one that was given up or refused. */
+/* Tells whether to join again: only after a place was lost, not after one was given up or refused.
+ */
 static bool may_join_again(const zkl_set *set) {
     return !set->only_try &&
            (set->failure == ZKL_NODE_DELETED || set->failure == ZKL_LEASE_ENDED ||
@@ -84,7 +86,8 @@ static void join(zkl_set *set, int64_t left_ms, zkl_set_actions *actions) {
     add(actions, ZKL_SET_ACTION_JOIN)->left_ms = left_ms;
 }
 
-/* With no time left the next requests would be tries. */
+/* Joins again when the nodes are gone, unless the time is over: then the next requests would be
+ * tries. */
 static void join_again(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     if (event->left_ms == 0) {
         give_up(set, actions, event->connected ? ZKL_TIMEOUT : ZKL_DISCONNECTED, true);
@@ -95,7 +98,7 @@ static void join_again(zkl_set *set, const zkl_set_event *event, zkl_set_actions
     }
 }
 
-/* The wait comes first, as the members may end while they leave. */
+/* Takes its turn. WAIT comes before LEAVE, as the members may end while they leave. */
 static void on_turn(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     if (set->stage == ZKL_SET_STAGE_LEAVING) {
         join_again(set, event, actions);

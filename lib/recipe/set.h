@@ -5,10 +5,10 @@
  *     zkl_set_step(set, event, actions)
  *
  * A lock of one resource is decided when its request is. The members of a set are all granted, or
- * all give up. When one has lost its place, all of them leave, and join again when their nodes are
- * gone: a new node would have to wait behind an old one of ours.
+ * all give up. When one member has lost its place, all of them leave, and join again when their
+ * nodes are gone: a new node would have to wait behind an old one of ours.
  *
- * A member tells of itself while its request is fed, and then no other request may be fed. So what
+ * A member's events come while its request is being fed, when no other request may be fed. So what
  * its failure leads to is done in the next TURN, for which WAKE asks.
  */
 #pragma once
@@ -17,27 +17,27 @@
 
 #define ZKL_SET_EVENT_LIST(EVENT)                                                                  \
     EVENT(MEMBER_GRANTED) /* the verdict of a request */                                           \
-    EVENT(MEMBER_FAILED)  /* the same; status: why */                                              \
+    EVENT(MEMBER_FAILED)  /* the verdict of a request; status: why */                              \
     EVENT(MEMBER_LOST)    /* what was granted to it is lost; status: why */                        \
     EVENT(MEMBER_ENDED)   /* its request is over, and its node is gone */                          \
-    EVENT(TURN)           /* that WAKE or WAIT has asked for. left_ms, connected */                \
-    EVENT(CALLED_OFF)     /* or the requests could not be made; status: the verdict */             \
-    EVENT(CLIENT_CLOSES)  /* and sends the requests away itself */
+    EVENT(TURN)           /* WAKE or WAIT has asked for it. left_ms, connected */                  \
+    EVENT(CALLED_OFF)    /* by the user, or the requests could not be made; status: the verdict */ \
+    EVENT(CLIENT_CLOSES) /* it ends the requests itself */
 
 #define ZKL_SET_ACTION_LIST(ACTION)                                                                \
-    ACTION(GRANT)  /* the verdict: all hold */                                                     \
+    ACTION(GRANT)  /* the verdict: all members hold */                                             \
     ACTION(FAIL)   /* the verdict: status. late: there was no time to join again */                \
     ACTION(LOSE)   /* what was granted is lost, or a part of it; status: why. Comes once */        \
     ACTION(WAKE)   /* a TURN soon, when no request is being fed */                                 \
     ACTION(WAIT)   /* a TURN when the time is over: left_ms */                                     \
-    ACTION(LEAVE)  /* the members that hold give up, the others are called off */                  \
-    ACTION(LET_GO) /* the requests go on without us until their nodes are gone */                  \
-    ACTION(JOIN)   /* a request for each member: left_ms. The last action of a step */
+    ACTION(LEAVE)  /* releases the members that hold, and cancels the others */                    \
+    ACTION(LET_GO) /* leaves the requests to themselves until their nodes are gone */              \
+    ACTION(JOIN)   /* makes a request for each member: left_ms. The last action of a step */
 
 #define ZKL_SET_STAGE_LIST(STAGE)                                                                  \
-    STAGE(WAITING) /* for the verdicts of its members */                                           \
+    STAGE(WAITING) /* it waits for the verdicts of its members */                                  \
     STAGE(FAILED)  /* one of them has failed: see `failure` */                                     \
-    STAGE(LEAVING) /* joins again when the nodes are gone */                                       \
+    STAGE(LEAVING) /* it joins again when its nodes are gone */                                    \
     STAGE(HELD)                                                                                    \
     STAGE(OVER) /* failed, or lost */
 
@@ -51,7 +51,7 @@ typedef zkl_set_stage zkl_field_SET_STAGE;
 
 #define ZKL_SET_EVENT_FIELDS(FIELD, of)                                                            \
     FIELD(of, STATUS, status)                                                                      \
-    FIELD(of, NUMBER, left_ms) /* of its time; ZKL_FOREVER: no end */                              \
+    FIELD(of, NUMBER, left_ms) /* until its deadline; ZKL_FOREVER: it has none */                  \
     FIELD(of, FLAG, connected)
 
 typedef struct zkl_set_event {
@@ -69,7 +69,7 @@ typedef struct zkl_set_action {
     ZKL_SET_ACTION_FIELDS(ZKL_FIELD, )
 } zkl_set_action;
 
-/** No step asks for more. */
+/** The most actions that one step can ask for. */
 #define ZKL_SET_ACTIONS_MAX 3
 
 typedef struct zkl_set_actions {
@@ -79,20 +79,20 @@ typedef struct zkl_set_actions {
 
 #define ZKL_SET_FIELDS(FIELD, of)                                                                  \
     FIELD(of, COUNT, size)                  /* members */                                          \
-    FIELD(of, FLAG, only_try)               /* fails rather than join again */                     \
-    FIELD(of, FLAG, fail_on_session_expiry) /* the same, when a session has ended */               \
+    FIELD(of, FLAG, only_try)               /* it fails rather than join again */                  \
+    FIELD(of, FLAG, fail_on_session_expiry) /* it fails when its session ends */                   \
     FIELD(of, SET_STAGE, stage)                                                                    \
     FIELD(of, COUNT, granted)                                                                      \
-    FIELD(of, COUNT, under_way) /* requests that have not ended */                                 \
-    FIELD(of, STATUS, failure)  /* of the member that failed first; ZKL_OK: none has */
+    FIELD(of, COUNT, under_way) /* how many requests have not ended */                             \
+    FIELD(of, STATUS, failure)  /* that of the first member that failed; ZKL_OK: none has */
 
 /** Read its fields freely; only the recipe writes them. */
 typedef struct zkl_set {
     ZKL_SET_FIELDS(ZKL_FIELD, )
 } zkl_set;
 
-/** A set whose requests are about to be made. size: at least 1. */
+/** Returns a set whose requests are about to be made. size: at least 1. */
 zkl_set zkl_set_begin(unsigned size, bool only_try, bool fail_on_session_expiry);
 
-/** Takes one event and replaces what is in `actions` by what is now to be done, in order. */
+/** Takes one event, and writes into `actions` what is to be done now, in order. */
 void zkl_set_step(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions);
