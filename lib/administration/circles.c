@@ -6,27 +6,27 @@
 #include "zklock/zklock.h"
 
 typedef struct owner {
-    zkl_wait *on;         /* its waits, by `to` */
+    zkl_wait *on;         /* its waits, the lowest `to` first */
     zkl_wait *into;       /* the waits for it */
-    const zkl_wait *next; /* of its waits: to be looked at, while it is on the way */
-    size_t ways_on;       /* how many of its waits are for owners that are not left out */
+    const zkl_wait *next; /* while it is on the path: which of its waits is followed next */
+    size_t waits_left;    /* how many of its waits are for owners that are not left out */
     size_t seen;          /* the number of the search that saw it last */
-    struct owner *below;  /* on a stack */
-    bool left_out;        /* on no circle that is yet to be told */
-    bool on_way;
+    struct owner *below;  /* the one below it on a stack */
+    bool left_out;        /* it is on no circle that has not been visited yet */
+    bool on_path;
 } owner;
 
 typedef struct graph {
     zkl_pool pool;
     owner *owners;
     size_t owner_count;
-    const zkl_wait **circle; /* the way from the start */
+    const zkl_wait **circle; /* the path from the start */
     size_t searches;
 } graph;
 
 /* ---- Making it ----------------------------------------------------------------------- */
 
-/* The greatest first. */
+/* Compares for a list in which the greatest comes first. */
 static int compare(const zkl_wait *one, const zkl_wait *other) {
     const size_t its[] = { one->from, one->to, one->waiter, other->earlier };
     const size_t others[] = { other->from, other->to, other->waiter, one->earlier };
@@ -37,7 +37,8 @@ static int compare(const zkl_wait *one, const zkl_wait *other) {
     return its[i] > others[i] ? -1 : its[i] < others[i];
 }
 
-/* Each list of an owner's waits begins with the lowest `to`. */
+/* Gives each owner the list of its waits, which begins with the lowest `to`, and the list of the
+ * waits for it. */
 static void add_waits(graph *self, zkl_wait *waits) {
     LL_SORT(waits, compare);
     for (zkl_wait *wait = waits; wait != NULL; wait = wait->next) {
@@ -45,14 +46,14 @@ static void add_waits(graph *self, zkl_wait *waits) {
         if (better == NULL || better->from != wait->from || better->to != wait->to) {
             LL_PREPEND2(self->owners[wait->from].on, wait, next_on);
             LL_PREPEND2(self->owners[wait->to].into, wait, next_into);
-            self->owners[wait->from].ways_on++;
+            self->owners[wait->from].waits_left++;
         }
     }
 }
 
 /* ---- What is on no circle ------------------------------------------------------------------- */
 
-/* And all that can go nowhere else. */
+/* Leaves out an owner, and all owners that wait only for such. */
 static void leave_out(graph *self, owner *end) {
     owner *found = NULL;
     end->left_out = true;
@@ -62,8 +63,8 @@ static void leave_out(graph *self, owner *end) {
         found = found->below;
         for (const zkl_wait *wait = gone->into; wait != NULL; wait = wait->next_into) {
             owner *waiter = &self->owners[wait->from];
-            waiter->ways_on--;
-            if (waiter->ways_on == 0 && !waiter->left_out) {
+            waiter->waits_left--;
+            if (waiter->waits_left == 0 && !waiter->left_out) {
                 waiter->left_out = true;
                 LL_PREPEND2(found, waiter, below);
             }
@@ -83,10 +84,11 @@ static void leave_out_ends(graph *self) {
 /* ---- Circles -------------------------------------------------------------------------------- */
 
 static bool is_open(const owner *one) {
-    return !one->left_out && !one->on_way;
+    return !one->left_out && !one->on_path;
 }
 
-/* Whether there is a way from one owner to another beside the way that was taken. */
+/* Tells whether a path leads from one owner to another that does not touch the path taken so far.
+ */
 static bool reaches(graph *self, owner *from, const owner *to) {
     owner *found = NULL;
     self->searches++;
@@ -110,19 +112,19 @@ static bool reaches(graph *self, owner *from, const owner *to) {
 
 static owner *enter(owner *one) {
     one->next = one->on;
-    one->on_way = true;
+    one->on_path = true;
     return one;
 }
 
-/* All circles through the start. Where there is only one way on, it is one that leads to the start.
- * False: the visitor has had enough. */
+/* Visits all circles through the start. If an owner waits for only one that is not left out, that
+ * wait leads to the start. False: the visitor wants no more. */
 static bool visit_through(graph *self, owner *start, zkl_circle_callback *visit, void *arg) {
     size_t length = 0;
     owner *last = enter(start);
     while (last->next != NULL || length > 0) {
         const zkl_wait *wait = last->next;
         if (wait == NULL) {
-            last->on_way = false;
+            last->on_path = false;
             last = &self->owners[self->circle[--length]->from];
             continue;
         }
@@ -133,7 +135,7 @@ static bool visit_through(graph *self, owner *start, zkl_circle_callback *visit,
             if (!visit(arg, self->circle, length + 1)) {
                 return false;
             }
-        } else if (is_open(to) && (last->ways_on == 1 || reaches(self, to, start))) {
+        } else if (is_open(to) && (last->waits_left == 1 || reaches(self, to, start))) {
             last = enter(to);
             length++;
         }
@@ -141,7 +143,7 @@ static bool visit_through(graph *self, owner *start, zkl_circle_callback *visit,
     return true;
 }
 
-/* Each circle is found from its lowest owner, which is then left out. */
+/* Visits all circles, each from its lowest owner, which is then left out. */
 static void visit_all(graph *self, zkl_circle_callback *visit, void *arg) {
     bool goes_on = true;
     leave_out_ends(self);

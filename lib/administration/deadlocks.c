@@ -3,19 +3,20 @@
 #include <utlist.h>
 
 #include "administration/circles.h"
-#include "administration/line.h"
-#include "administration/survey.h"
+#include "administration/queue_snapshot.h"
+#include "administration/resource_survey.h"
 #include "base/error_message.h"
 #include "base/validation.h"
 
 typedef struct search {
     zkl_deadlocks *result;
-    zkl_pool *pool;             /* of what the result points to */
-    const zkl_deadlock **found; /* the result's */
+    zkl_pool *pool;             /* the memory that the result points to */
+    const zkl_deadlock **found; /* the array that `result->deadlocks` points to */
     zkl_survey survey;
-    zkl_line line;
+    zkl_queue_snapshot snapshot;
     size_t owner_count;
-    zkl_line_entry **owners; /* one entry of each, by its number: in the order of compare_owners */
+    zkl_snapshot_entry **owners; /* one entry of each owner, by the owner's number, which is in the
+                                    order of compare_owners */
     zkl_wait *waits;
 } search;
 
@@ -25,10 +26,10 @@ static bool is_of_many_sessions(const zkl_contender *one) {
     return strncmp(one->identity.owner, ZKL_OWNER_SHARED, strlen(ZKL_OWNER_SHARED)) == 0;
 }
 
-/* Those that sessions share come before all others. */
+/* Puts owners that several sessions share before all others. */
 static int compare_owners(const void *one, const void *other) {
-    const zkl_contender *first = &(*(zkl_line_entry *const *)one)->contender;
-    const zkl_contender *second = &(*(zkl_line_entry *const *)other)->contender;
+    const zkl_contender *first = &(*(zkl_snapshot_entry *const *)one)->contender;
+    const zkl_contender *second = &(*(zkl_snapshot_entry *const *)other)->contender;
     bool is_shared_one = is_of_many_sessions(first);
     if (is_shared_one != is_of_many_sessions(second)) {
         return is_shared_one ? -1 : 1;
@@ -41,14 +42,14 @@ static int compare_owners(const void *one, const void *other) {
 
 /* Gives each owner a number. */
 static int number_owners(search *self) {
-    size_t count = self->line.count;
-    zkl_line_entry **entries = zkl_pool_take(self->pool, count * sizeof(zkl_line_entry *));
-    self->owners = zkl_pool_take(self->pool, count * sizeof(zkl_line_entry *));
+    size_t count = self->snapshot.count;
+    zkl_snapshot_entry **entries = zkl_pool_take(self->pool, count * sizeof(zkl_snapshot_entry *));
+    self->owners = zkl_pool_take(self->pool, count * sizeof(zkl_snapshot_entry *));
     ZKL_TRY(zkl_pool_status(self->pool));
     for (size_t i = 0; i < count; i++) {
-        entries[i] = &self->line.entries[i];
+        entries[i] = &self->snapshot.entries[i];
     }
-    qsort(entries, count, sizeof(zkl_line_entry *), compare_owners);
+    qsort(entries, count, sizeof(zkl_snapshot_entry *), compare_owners);
     for (size_t i = 0; i < count; i++) {
         bool is_another = i == 0 || compare_owners(&entries[i - 1], &entries[i]) != 0;
         self->owner_count += is_another ? 1 : 0;
@@ -58,70 +59,74 @@ static int number_owners(search *self) {
     return ZKL_OK;
 }
 
-/* NULL: it has no node in the line, so nobody waits for it. */
-static const zkl_line_entry *find_shared_owner(const search *self, const char *name) {
-    zkl_line_entry wanted = { .contender.identity.owner = name };
-    zkl_line_entry *key = &wanted;
-    zkl_line_entry **found =
-        bsearch(&key, self->owners, self->owner_count, sizeof(zkl_line_entry *), compare_owners);
+/* Finds an entry of the owner with this name, which sessions share; NULL: it has no node, so nobody
+ * waits for it. */
+static const zkl_snapshot_entry *find_shared_owner(const search *self, const char *name) {
+    zkl_snapshot_entry wanted = { .contender.identity.owner = name };
+    zkl_snapshot_entry *key = &wanted;
+    zkl_snapshot_entry **found = bsearch(&key, self->owners, self->owner_count,
+                                         sizeof(zkl_snapshot_entry *), compare_owners);
     return found != NULL ? *found : NULL;
 }
 
 /* ---- Who waits for whom ------------------------------------------------------------------- */
 
-static bool is_reader(const zkl_line_entry *entry) {
+static bool is_reader(const zkl_snapshot_entry *entry) {
     return entry->member.name.kind == ZKL_NODE_READ;
 }
 
-/* A waiter for one of several permits continues as soon as any of their holders has gone: it waits
- * for none of them in particular. */
-static bool waits_for_each(const zkl_line_entry *entry) {
+/* Tells whether it waits for each of those in its way. A waiter for one of several permits
+ * continues as soon as any of their holders has gone, and so waits for none of them in particular.
+ */
+static bool waits_for_each(const zkl_snapshot_entry *entry) {
     return zkl_contenders_room(entry->member.name.permits) == 1;
 }
 
-/* Whether it need not wait for all that is before it. */
-static bool is_shared(const zkl_line_entry *entry) {
+/* Tells whether it may hold while others before it do. */
+static bool is_shared(const zkl_snapshot_entry *entry) {
     return is_reader(entry) || !waits_for_each(entry);
 }
 
-static void add_wait_of(search *self, size_t owner, const zkl_line_entry *own,
-                        const zkl_line_entry *earlier) {
+static void add_wait_of(search *self, size_t owner, const zkl_snapshot_entry *own,
+                        const zkl_snapshot_entry *earlier) {
     zkl_wait *wait = zkl_pool_take(self->pool, sizeof(*wait));
     if (wait != NULL) {
         *wait = (zkl_wait){ .from = owner,
                             .to = earlier->owner,
-                            .waiter = (size_t)(own - self->line.entries),
-                            .earlier = (size_t)(earlier - self->line.entries) };
+                            .waiter = (size_t)(own - self->snapshot.entries),
+                            .earlier = (size_t)(earlier - self->snapshot.entries) };
         LL_PREPEND(self->waits, wait);
     }
 }
 
-/* While a part of a job waits, so does the job, which may hold what others wait for. Its other
- * parts go on. */
-static void add_wait(search *self, const zkl_line_entry *own, const zkl_line_entry *earlier) {
+/* Adds a wait of an entry's owner, and of each job that the owner is a part of: the job may hold
+ * what others wait for. Its other parts go on. */
+static void add_wait(search *self, const zkl_snapshot_entry *own,
+                     const zkl_snapshot_entry *earlier) {
     const char *name = own->contender.identity.owner;
     add_wait_of(self, own->owner, own, earlier);
     const char *slash = is_of_many_sessions(&own->contender) ? strchr(name, '/') : NULL;
     for (; slash != NULL; slash = strchr(slash + 1, '/')) {
         const char *whole = zkl_pool_print(self->pool, "%.*s", (int)(slash - name), name);
-        const zkl_line_entry *job = whole != NULL ? find_shared_owner(self, whole) : NULL;
+        const zkl_snapshot_entry *job = whole != NULL ? find_shared_owner(self, whole) : NULL;
         if (job != NULL) {
             add_wait_of(self, job->owner, own, earlier);
         }
     }
 }
 
-/* Its direct waits, from which all others follow. The nearest request in the way waits itself for
- * all that is before it, unless it is a reader or one of several permits: then those next to it are
- * in the way as well, and what they wait for. What all of these wait for need not be told; what one
- * of them does not wait for (as a writer that has been downgraded to that reader) must be. */
-static void add_waits_of(search *self, const zkl_line_entry *own) {
-    const zkl_line_entry *shared = NULL;
-    const zkl_line_entry *earlier = zkl_line_find_nearest(&self->line, own, own);
+/* Adds the direct waits of an entry, from which all others follow. The nearest request in its way
+ * itself waits for all that is before it, unless it is a reader or one of several permits: then
+ * those next to it are in the way too, and so is what they wait for. What all of these wait for
+ * need not be added. What one of them does not wait for must be (for example a writer that has been
+ * downgraded to that reader). */
+static void add_waits_of(search *self, const zkl_snapshot_entry *own) {
+    const zkl_snapshot_entry *shared = NULL;
+    const zkl_snapshot_entry *earlier = zkl_queue_snapshot_find_nearest(&self->snapshot, own, own);
     while (earlier != NULL && is_shared(earlier)) {
         add_wait(self, own, earlier);
         shared = earlier;
-        earlier = zkl_line_find_nearest(&self->line, own, earlier);
+        earlier = zkl_queue_snapshot_find_nearest(&self->snapshot, own, earlier);
     }
     bool follows = earlier != NULL && shared != NULL && is_reader(shared) &&
                    zkl_neighbour_blocks(earlier->member, shared->member);
@@ -131,36 +136,36 @@ static void add_waits_of(search *self, const zkl_line_entry *own) {
 }
 
 static void add_waits(search *self) {
-    for (size_t i = 0; i < self->line.count; i++) {
-        if (waits_for_each(&self->line.entries[i])) {
-            add_waits_of(self, &self->line.entries[i]);
+    for (size_t i = 0; i < self->snapshot.count; i++) {
+        if (waits_for_each(&self->snapshot.entries[i])) {
+            add_waits_of(self, &self->snapshot.entries[i]);
         }
     }
 }
 
 /* ---- Circles ------------------------------------------------------------------------------ */
 
-/* NULL: out of memory. */
+/* Describes a wait for the application. NULL: out of memory. */
 static const zkl_deadlock_wait *describe(const search *self, const zkl_wait *wait) {
-    const zkl_line_entry *entry = &self->line.entries[wait->waiter];
-    zkl_deadlock_wait *told = zkl_pool_take(self->pool, sizeof(*told));
-    if (told != NULL) {
-        *told = (zkl_deadlock_wait){
-            .struct_size = sizeof(*told),
+    const zkl_snapshot_entry *entry = &self->snapshot.entries[wait->waiter];
+    zkl_deadlock_wait *described = zkl_pool_take(self->pool, sizeof(*described));
+    if (described != NULL) {
+        *described = (zkl_deadlock_wait){
+            .struct_size = sizeof(*described),
             .resource =
                 zkl_pool_copy_text(self->pool, zkl_survey_name(&self->survey, entry->resource)),
             .node = entry->contender.node,
-            .behind = self->line.entries[wait->earlier].contender.node,
+            .behind = self->snapshot.entries[wait->earlier].contender.node,
             .session_id = entry->contender.session_id,
             .identity = entry->contender.identity,
         };
     }
-    return told;
+    return described;
 }
 
 static bool add_circle(void *arg, const zkl_wait *const *waits, size_t length) {
     search *self = arg;
-    zkl_deadlock *told = zkl_pool_take(self->pool, sizeof(*told));
+    zkl_deadlock *deadlock = zkl_pool_take(self->pool, sizeof(*deadlock));
     const zkl_deadlock_wait **its =
         zkl_pool_take(self->pool, (length + 1) * sizeof(zkl_deadlock_wait *));
     for (size_t i = 0; i < length && its != NULL; i++) {
@@ -169,8 +174,8 @@ static bool add_circle(void *arg, const zkl_wait *const *waits, size_t length) {
     if (zkl_pool_status(self->pool) != ZKL_OK) {
         return false;
     }
-    *told = (zkl_deadlock){ sizeof(*told), length, its };
-    self->found[self->result->count++] = told;
+    *deadlock = (zkl_deadlock){ sizeof(*deadlock), length, its };
+    self->found[self->result->count++] = deadlock;
     self->result->are_more = self->result->count == ZKL_DEADLOCKS_MAX;
     return self->result->are_more == 0;
 }
@@ -187,8 +192,9 @@ static int find_circles(search *self) {
 
 /* ---- The second look ---------------------------------------------------------------------- */
 
-/* Each owner's node, and that which it waits for, which may be another of the next owner's. What
- * may not be read any more counts as gone. */
+/* Looks whether all nodes of a deadlock still exist: each owner's waiting node, and the node that
+ * it waits for, which may be another one of the next owner. A node that we may not read any more
+ * counts as gone. */
 static int is_still_there(zkl_inquiry *inquiry, const zkl_deadlock *one, bool *there) {
     size_t count = 2 * one->length;
     zkl_question *questions = zkl_inquiry_questions(inquiry, count);
@@ -225,12 +231,13 @@ static int look_again(search *self, zkl_inquiry *inquiry) {
 
 /* ---- The first look ------------------------------------------------------------------------- */
 
-/* Names what could not be read, and takes it out of the line: nobody knows whose such a node is. */
+/* Names what could not be read, and takes such nodes out of the snapshot: nobody knows whose they
+ * are. */
 static int skip_unreadable(search *self) {
     size_t listed = self->survey.count;
     size_t left = 0;
     const char **names =
-        zkl_pool_take(self->pool, (listed + self->line.count + 1) * sizeof(const char *));
+        zkl_pool_take(self->pool, (listed + self->snapshot.count + 1) * sizeof(const char *));
     ZKL_TRY(zkl_made(names));
     for (size_t i = 0; i < listed; i++) {
         if (self->survey.questions[i].reply.outcome == ZKL_OUTCOME_REFUSED) {
@@ -238,17 +245,17 @@ static int skip_unreadable(search *self) {
                 zkl_pool_copy_text(self->pool, zkl_survey_name(&self->survey, i));
         }
     }
-    for (size_t i = 0; i < self->line.count; i++) {
-        const zkl_line_entry *entry = &self->line.entries[i];
+    for (size_t i = 0; i < self->snapshot.count; i++) {
+        const zkl_snapshot_entry *entry = &self->snapshot.entries[i];
         if (entry->contender.status == ZKL_OK) {
-            self->line.entries[left++] = *entry;
+            self->snapshot.entries[left++] = *entry;
         } else {
             names[self->result->skipped_count++] =
                 zkl_pool_print(self->pool, "%s/%s", zkl_survey_name(&self->survey, entry->resource),
                                entry->contender.node);
         }
     }
-    self->line.count = left;
+    self->snapshot.count = left;
     self->result->skipped = names;
     return zkl_pool_status(self->pool);
 }
@@ -256,16 +263,17 @@ static int skip_unreadable(search *self) {
 static int find(search *self, zkl_inquiry *inquiry, int *skipped) {
     zkl_survey *survey = &self->survey;
     ZKL_TRY(zkl_survey_take(survey, inquiry, ZKL_OPERATION_LIST_CHILDREN));
-    ZKL_TRY(zkl_line_read(&self->line, self->pool, inquiry, survey->questions, survey->count, 2));
+    ZKL_TRY(zkl_queue_snapshot_read(&self->snapshot, self->pool, inquiry, survey->questions,
+                                    survey->count, 2));
     int listed = zkl_questions_status(survey->questions, survey->count);
-    *skipped = listed != ZKL_OK ? listed : self->line.status;
+    *skipped = listed != ZKL_OK ? listed : self->snapshot.status;
     ZKL_TRY(skip_unreadable(self));
     ZKL_TRY(find_circles(self));
     return look_again(self, inquiry);
 }
 
-/* A new session may be connected to a server that is behind the one before: what it shows may be
- * older than the first look, and prove nothing. */
+/* Looks twice in one session. A new session may be connected to a server that is behind: what it
+ * shows may be older than the first look, and prove nothing. */
 static int find_in_one_session(zkl_report *report, zkl_inquiry *inquiry, const char *none) {
     (void)none;
     uint64_t session = 0;

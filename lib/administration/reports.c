@@ -1,6 +1,6 @@
-/* What there is: the queue of one resource, and all resources. */
-#include "administration/line.h"
-#include "administration/survey.h"
+/* Reports: the queue of one resource, and the list of all resources. */
+#include "administration/queue_snapshot.h"
+#include "administration/resource_survey.h"
 #include "base/error_message.h"
 #include "base/validation.h"
 #include "recipe/node_name.h"
@@ -9,18 +9,18 @@
 
 static int fill_queue(zkl_report *report, zkl_inquiry *inquiry, const char *resource) {
     zkl_question *listed = NULL;
-    zkl_line line;
+    zkl_queue_snapshot snapshot;
     ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_LIST_CHILDREN,
                                 zkl_inquiry_path(inquiry, resource), NULL, &listed));
-    ZKL_TRY(zkl_line_read(&line, &report->pool, inquiry, listed, 1, 0));
+    ZKL_TRY(zkl_queue_snapshot_read(&snapshot, &report->pool, inquiry, listed, 1, 0));
     const zkl_contender **contenders =
-        zkl_pool_take(&report->pool, (line.count + 1) * sizeof(zkl_contender *));
+        zkl_pool_take(&report->pool, (snapshot.count + 1) * sizeof(zkl_contender *));
     ZKL_TRY(zkl_made(contenders));
-    for (size_t i = 0; i < line.count; i++) {
-        contenders[i] = &line.entries[i].contender;
+    for (size_t i = 0; i < snapshot.count; i++) {
+        contenders[i] = &snapshot.entries[i].contender;
     }
-    report->queue = (zkl_queue){ line.count, contenders };
-    report->status = line.status;
+    report->queue = (zkl_queue){ snapshot.count, contenders };
+    report->status = snapshot.status;
     return ZKL_OK;
 }
 
@@ -46,7 +46,7 @@ static size_t count_contenders(zkl_children children) {
     return count;
 }
 
-/* One that has gone since the root was listed is left out. */
+/* Fills the list of all resources. One that has gone since the root was listed is left out. */
 static int fill_list(zkl_report *report, zkl_inquiry *inquiry, const char *none) {
     (void)none;
     zkl_resource_list *list = &report->resources;

@@ -1,4 +1,4 @@
-/* A candidate is a contender for the exclusive lock of the resource, and no more. */
+/* A candidate is nothing but a contender for the resource's exclusive lock. */
 #include "zklock/election.h"
 
 #include <stdbool.h>
@@ -12,8 +12,9 @@
 struct zkl_election {
     zkl_handle open; /* first */
     zkl_lock *lock;
-    zkl_election_options options; /* its texts are gone once it is open */
-    int64_t told_term;            /* for callbacks, of which one runs at a time */
+    zkl_election_options options; /* its texts are not valid once it is open */
+    int64_t announced_term;       /* the last term that `elected` was called for. Only the
+                                     callbacks use it, of which one runs at a time */
 };
 
 /* What an asynchronous campaign owes the application; it may outlive the election. */
@@ -24,26 +25,27 @@ typedef struct campaign {
 
 /* ---- What becomes of its terms ------------------------------------------------------ */
 
-/* A term that was resigned before its turn came to be told never was, for the application. */
+/* Tells whether the term is still granted. One that was resigned before it could be announced is
+ * never announced. */
 static bool is_granted(const zkl_lock *lock, int64_t term) {
     zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
     return zkl_lock_info(lock, &now) == ZKL_OK && now.token == term;
 }
 
-/* The callback may close the election: it is the last to be done. */
+/* Calls the application back. The callback may close the election, so nothing may follow it. */
 static void on_state(void *arg, const zkl_lock_event *event) {
     zkl_election *election = arg;
     const zkl_election_options *options = &election->options;
-    bool told = event->token == election->told_term;
-    if (event->state == ZKL_STATE_HELD && !told && is_granted(election->lock, event->token)) {
-        election->told_term = event->token;
+    bool announced = event->token == election->announced_term;
+    if (event->state == ZKL_STATE_HELD && !announced && is_granted(election->lock, event->token)) {
+        election->announced_term = event->token;
         if (options->elected != NULL) {
             options->elected(options->arg, event->token);
         }
-    } else if (event->state == ZKL_STATE_REVOKE_REQUESTED && told &&
+    } else if (event->state == ZKL_STATE_REVOKE_REQUESTED && announced &&
                options->resignation_asked != NULL && is_granted(election->lock, event->token)) {
         options->resignation_asked(options->arg, event->token);
-    } else if (event->state == ZKL_STATE_LOST && told && options->lost != NULL) {
+    } else if (event->state == ZKL_STATE_LOST && announced && options->lost != NULL) {
         options->lost(options->arg, event->token, event->reason);
     }
 }

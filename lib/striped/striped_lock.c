@@ -1,7 +1,7 @@
 /*
  * A striped lock is a handle for each of its stripes, and one for all of them in each mode. An
- * acquire asks one of these handles, or one after the other, by its public functions; what it has
- * got is held, looked at and released by that handle.
+ * acquire asks one of these handles, or one after the other, by public functions. The handle that
+ * was granted holds the lock, and releases it.
  */
 #include "zklock/striped_lock.h"
 
@@ -18,7 +18,7 @@
 #include "handle/lock_search.h"
 
 enum {
-    MODES = 3, /* of all stripes: ZKL_EXCLUSIVE, ZKL_READ, ZKL_WRITE */
+    MODES = 3, /* handles of all stripes: ZKL_EXCLUSIVE, ZKL_READ, ZKL_WRITE */
     STRIPE_PATH_SIZE = ZKL_ROOT_MAX + ZKL_RESOURCE_MAX + 16
 };
 
@@ -27,13 +27,13 @@ struct zkl_striped_lock {
     bool fail_on_session_expiry;
     int32_t stripes;
     pthread_mutex_t mutex; /* guards what follows; never taken under the client's */
-    size_t references;     /* the handle, and an acquire under way */
+    size_t references;     /* one for the open handle, and one for an acquire under way */
     bool closed;
-    bool searching;
+    bool searching;          /* an acquire is under way */
     bool asks;               /* a thread is in a call on one of the locks, or about to begin it */
-    pthread_cond_t returned; /* from that call */
+    pthread_cond_t returned; /* signalled when that call has returned */
     zkl_lock_search search;
-    zkl_mode mode; /* of the search, like what follows */
+    zkl_mode mode; /* that of the search. So are all fields from here to `arg` */
     int64_t timeout_ms;
     int64_t began_ms;
     int32_t first;   /* the stripe that is asked for first, or ZKL_ALL_STRIPES */
@@ -41,10 +41,10 @@ struct zkl_striped_lock {
     int32_t asked;   /* how many stripes were asked for so far */
     int32_t last;    /* the stripe that was asked for last, or ZKL_ALL_STRIPES */
     int64_t last_ms; /* the timeout of that call */
-    bool too_late;   /* a cancel came after the grant: no other stripe is asked for */
+    bool too_late;   /* a cancel came after an answer: no other stripe is asked for */
     zkl_acquire_callback *callback;
     void *arg;
-    zkl_lock *locks[]; /* of all stripes, one for each mode; then of each stripe */
+    zkl_lock *locks[]; /* one for all stripes in each mode; then one for each stripe */
 };
 
 int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes) {
@@ -56,19 +56,19 @@ int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes) {
     return stripes > 0 ? (int32_t)(hash % (uint64_t)stripes) : 0;
 }
 
-/* Where its handle is. */
+/* Finds the handle of a stripe, or of all stripes in a mode. */
 static zkl_lock **find(zkl_striped_lock *self, int32_t stripe, zkl_mode mode) {
     return &self->locks[stripe == ZKL_ALL_STRIPES ? (int)mode : MODES + stripe];
 }
 
-/* What was asked for last. */
+/* Returns the handle that was asked last. */
 static zkl_lock *find_last(zkl_striped_lock *self) {
     return *find(self, self->last, self->mode);
 }
 
 /* ---- Opening and closing ------------------------------------------------------------------ */
 
-/* All others than these must be as in ZKL_LOCK_OPTIONS_INIT. */
+/* Accepts these options; all others must be as in ZKL_LOCK_OPTIONS_INIT. */
 static int check_options(const zkl_lock_options *options) {
     zkl_lock_options allowed = ZKL_LOCK_OPTIONS_INIT;
     allowed.struct_size = options->struct_size;
@@ -123,8 +123,8 @@ static int open_stripes(zkl_striped_lock *self, zkl_client *client, const char *
     return open_locks(self, client, members, options);
 }
 
-/* What is held goes last: a callback of another stripe, which is waited for, may still look at it.
- */
+/* Closes all handles, that which may hold last: closing waits for callbacks of other stripes, which
+ * may still look at it. */
 static void close_stripes(zkl_striped_lock *self) {
     zkl_lock *last = find_last(self);
     for (int32_t i = 0; i < MODES + self->stripes; i++) {
@@ -135,7 +135,8 @@ static void close_stripes(zkl_striped_lock *self) {
     zkl_lock_close(last);
 }
 
-/* With the mutex, which is let go. */
+/* Gives a reference back, and frees the striped lock with the last. The caller holds the mutex,
+ * which is unlocked. */
 static void drop(zkl_striped_lock *self) {
     bool last = --self->references == 0;
     pthread_mutex_unlock(&self->mutex);
@@ -176,8 +177,8 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     return ZKL_OK;
 }
 
-/* From here on no stripe is asked for. A thread that asks for one is waited for, and so is a
- * callback of the last one that was asked for. */
+/* Lets no further stripe be asked for. Waits for a thread that asks for one, and for a callback of
+ * the last one. */
 void zkl_striped_lock_close(zkl_striped_lock *self) {
     ZKL_NOT_CANCELLED;
     if (!zkl_handle_is_ours("striped_lock", self)) {
@@ -191,12 +192,13 @@ void zkl_striped_lock_close(zkl_striped_lock *self) {
     }
     pthread_mutex_unlock(&self->mutex);
     close_stripes(self);
-    zkl_handle_close(&self->open); /* a callback that was waited for may still have called */
+    zkl_handle_close(&self->open); /* until here a callback may have called with the handle */
     pthread_mutex_lock(&self->mutex);
     drop(self);
 }
 
-/* ---- Which stripe is next, with the mutex -------------------------------------------------- */
+/* ---- Which stripe is next; the caller holds the mutex
+ * --------------------------------------------- */
 
 static int64_t time_left(const zkl_striped_lock *self) {
     if (self->timeout_ms == ZKL_FOREVER) {
@@ -206,8 +208,8 @@ static int64_t time_left(const zkl_striped_lock *self) {
     return left > 0 ? left : 0;
 }
 
-/* Another stripe may be free where this one is taken, cannot be had, or cannot be asked about now.
- */
+/* Tells whether to try another stripe, after this one was taken, could not be had, or could not be
+ * asked for now. */
 static bool may_ask_another(const zkl_striped_lock *self, int status) {
     bool was_try = self->asked <= self->tries;
     bool rejoins = status == ZKL_SESSION_EXPIRED && !self->fail_on_session_expiry;
@@ -217,8 +219,8 @@ static bool may_ask_another(const zkl_striped_lock *self, int status) {
     return was_try && (is_its_own || (is_for_now && self->timeout_ms != 0));
 }
 
-/* Whether another stripe is to be asked for, as `status` is how the last one ended; else that is
- * how it all ends. Each try ends with the deadline over all. */
+/* Chooses the next stripe to ask for. `status`: how the last one ended. False: none is asked for
+ * any more, and `status` is how the acquire ends. The deadline of the acquire ends each try too. */
 static bool asks_on(zkl_striped_lock *self, int *status) {
     bool is_first = self->asked == 0;
     if (!is_first && (self->closed || self->too_late || !may_ask_another(self, *status))) {
@@ -240,7 +242,7 @@ static bool asks_on(zkl_striped_lock *self, int *status) {
 
 /* ---- Acquire ------------------------------------------------------------------------------- */
 
-/* Whether what was acquired last has been released. */
+/* Checks that what was acquired last has been released. */
 static int check_free(zkl_striped_lock *self) {
     zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
     ZKL_TRY(zkl_lock_info(find_last(self), &now));
@@ -258,8 +260,8 @@ static int check_free(zkl_striped_lock *self) {
     }
 }
 
-/* ZKL_OK: the handle is busy with it, and kept until drop(), even if another thread closes it; and
- * the mutex is taken. */
+/* Begins an acquire. ZKL_OK: it is under way, the handle is not freed before drop(), even if
+ * another thread closes it, and the mutex is held. */
 static int begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode, int64_t timeout_ms) {
     ZKL_TRY(zkl_handle_check("striped_lock", self));
     ZKL_TRY(zkl_validate_range("stripe", stripe, ZKL_ANY_STRIPE, self->stripes - 1));
@@ -285,8 +287,8 @@ static int begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode, int64_t 
     return ZKL_OK;
 }
 
-/* With the mutex: what the caller is to be told. Closed meanwhile, it holds nothing, or will soon.
- */
+/* Ends an acquire, and returns its status. If the handle was closed meanwhile, nothing is held, or
+ * will be released soon. The caller holds the mutex. */
 static int end(zkl_striped_lock *self, int status, zkl_grant *grant) {
     self->searching = false;
     bool was_cancelled = self->closed || (self->search.called_off && status != ZKL_OK);
@@ -305,7 +307,8 @@ static zkl_mode mode_of_last(const zkl_striped_lock *self) {
     return self->last == ZKL_ALL_STRIPES ? ZKL_AS_OPENED : self->mode;
 }
 
-/* With the mutex, which is let go meanwhile. */
+/* Asks for the chosen stripe, and waits for it. The caller holds the mutex, which is unlocked
+ * meanwhile. */
 static int ask(zkl_striped_lock *self, zkl_grant *grant) {
     zkl_lock *lock = find_last(self);
     self->asks = true;
@@ -339,32 +342,33 @@ int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mo
 
 static bool asks_on_async(zkl_striped_lock *self, int *status);
 
-/* How the last stripe that was asked for ended. */
-static void on_told(void *arg, int status, const zkl_grant *grant) {
+/* Takes how the stripe that was asked for last has ended, and asks for another one, or calls the
+ * application back. */
+static void on_stripe_answered(void *arg, int status, const zkl_grant *grant) {
     zkl_striped_lock *self = arg;
     pthread_mutex_lock(&self->mutex);
     if (asks_on_async(self, &status)) {
         pthread_mutex_unlock(&self->mutex);
         return;
     }
-    zkl_grant told = status == ZKL_OK ? *grant : (zkl_grant)ZKL_GRANT_INIT;
-    status = end(self, status, &told);
+    zkl_grant granted = status == ZKL_OK ? *grant : (zkl_grant)ZKL_GRANT_INIT;
+    status = end(self, status, &granted);
     zkl_acquire_callback *callback = self->callback;
     void *of_callback = self->arg;
     pthread_mutex_unlock(&self->mutex);
-    callback(of_callback, status, status == ZKL_OK ? &told : NULL);
+    callback(of_callback, status, status == ZKL_OK ? &granted : NULL);
     pthread_mutex_lock(&self->mutex);
     drop(self);
 }
 
-/* Whether the callback of another stripe will come; else `status` is how it all ends. With the
- * mutex, so that the callback waits for what is yet to be written down. */
+/* Asks for the next stripe. True: its callback will come. False: `status` is how the acquire ends.
+ * The caller holds the mutex, so the callback waits until all fields are set. */
 static bool asks_on_async(zkl_striped_lock *self, int *status) {
     if (!asks_on(self, status)) {
         return false;
     }
     *status = zkl_lock_acquire_async(find_last(self), mode_of_last(self), self->last_ms, NULL,
-                                     on_told, self);
+                                     on_stripe_answered, self);
     return *status == ZKL_OK;
 }
 
@@ -400,8 +404,8 @@ int zkl_striped_lock_cancel(zkl_striped_lock *self) {
     return status;
 }
 
-/* In a forked child a thread that is not there may have the mutex; any of the locks says that it is
- * forked. */
+/* Returns the handle that was granted. In a forked child the mutex may belong to a thread that does
+ * not exist there: then it returns any of the handles, which all say ZKL_FORKED. */
 zkl_lock *zkl_striped_lock_held(zkl_striped_lock *self) {
     if (!zkl_handle_is_ours("striped_lock", self)) {
         return zkl_handle_is_open("striped_lock", self) ? self->locks[0] : NULL;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "administration/survey.h"
+#include "administration/resource_survey.h"
 #include "support/unit.h"
 
 /* One input and what is to be said about it. `says` are parts of the message. */

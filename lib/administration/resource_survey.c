@@ -1,4 +1,4 @@
-#include "administration/survey.h"
+#include "administration/resource_survey.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ int zkl_check_resource_or_stripe(const char *resource) {
 
 /* ---- Surveys -------------------------------------------------------------------------------- */
 
-/* Stripes come before other names that begin with their resource's. */
+/* Ranks the slash first: stripes come before other names that begin with their resource's. */
 static int rank(char byte) {
     return byte == '/' ? 1 : (unsigned char)byte;
 }
@@ -93,7 +93,8 @@ static int list_resources(zkl_survey *resources, zkl_inquiry *inquiry) {
     return zkl_inquiry_try(inquiry, resources->questions, resources->count);
 }
 
-/* What its list has answered need not be asked again. */
+/* Adds a resource, and its stripes. If the survey asks for lists, the resource's need not be asked
+ * for again. */
 static void add_with_stripes(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind,
                              const zkl_question *listed) {
     zkl_children children = listed->reply.children;
