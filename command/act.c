@@ -15,8 +15,8 @@ typedef struct act {
     const char *resource;
     const char *node;
     bool yes;
-    bool holds;   /* when it was described */
-    bool refused; /* by who was asked, or as it has changed */
+    bool holds;   /* the node held the lock when it was described last */
+    bool refused; /* the user has said no, or the node has changed since it was described */
 } act;
 
 static int take(void *arg, int option, const char *value) {
@@ -70,7 +70,8 @@ static void print_whose(const act *self, const zkl_contender *found) {
             found->holds ? "holds the lock" : "waits");
 }
 
-/* Whose it is, before anybody says yes; and after that whether it is as it was. */
+/* Says whose node it is, before the user says yes. After that, says so again if it has begun or
+ * ceased to hold, and refuses. */
 static int describe(zkl_client *client, act *self, bool is_first) {
     zkl_queue *queue = NULL;
     int status = zkl_queue_describe(client, self->resource, ASK_TIMEOUT_MS, &queue);

@@ -1,4 +1,4 @@
-/* zklock revoke, break: what can be done about the locks of others. */
+/* zklock revoke, break: what an operator can do about the locks of others. */
 #pragma once
 
 #include "arguments.h"

@@ -9,7 +9,7 @@
 
 enum {
     OPTIONS_MAX = 32,
-    FIRST_SETTING = 1000, /* what getopt_long returns for settings; for others their index */
+    FIRST_SETTING = 1000, /* getopt_long returns this for the first setting */
     FIRST_OWN = FIRST_SETTING + SETTING_COUNT,
     HELP = FIRST_OWN + OPTIONS_MAX,
     CONFIG
@@ -32,7 +32,7 @@ static void add_letter(parser *self, char letter, bool has_argument) {
 static void prepare(parser *self, const subcommand *of) {
     size_t count = 0;
     strcpy(self->letters,
-           "+:h"); /* ends at the first that is no option; tells a missing argument */
+           "+:h"); /* stops at the first that is no option; a missing argument is ':' */
     for (int i = 0; of->options[i].name != NULL; i++) {
         const option_description *one = &of->options[i];
         int has_argument = one->argument != NULL ? required_argument : no_argument;
@@ -109,7 +109,8 @@ static int take(const subcommand *of, settings *all, int option) {
     return EXIT_DONE;
 }
 
-/* getopt_long has set optopt for a letter, and has gone past a long option. */
+/* Refuses what getopt_long could not read: it has set optopt for a letter, and has gone past a long
+ * option. */
 static int refuse(int why, char **argv) {
     char letter[] = { '-', (char)optopt, '\0' };
     const char *given = optopt > 0 && optopt < FIRST_SETTING ? letter : argv[optind - 1];
@@ -117,7 +118,8 @@ static int refuse(int why, char **argv) {
                      given);
 }
 
-/* Reads options up to the first that is none. Returns EXIT_DONE; or what to end with, and *ends. */
+/* Reads options up to the first argument that is none. Returns EXIT_DONE; if *ends is set, the exit
+ * status. */
 static int read_options(const subcommand *of, const parser *reading, settings *all, int argc,
                         char **argv, bool *ends) {
     int option = 0;

@@ -5,7 +5,7 @@
 
 /** One option of a subcommand. */
 typedef struct option_description {
-    int id;               /* as `take` gets it */
+    int id;               /* what `take` gets as `option` */
     char letter;          /* 0: it has none */
     const char *name;     /* NULL: the end of the list */
     const char *argument; /* NULL: it takes none */
@@ -14,19 +14,21 @@ typedef struct option_description {
 
 typedef struct subcommand {
     const char *name;
-    const char *usage;   /* what follows the options */
+    const char *usage;   /* what the help shows behind the options */
     const char *summary; /* one line */
     const option_description *options;
     const char *examples; /* lines */
     /** Takes one of `options`, by its id. Returns EXIT_DONE, or what say_usage returned. */
     int (*take)(void *self, int option, const char *value);
     void *self;
-    bool options_follow_first; /* as in flock FILE -c LINE */
+    bool options_follow_first; /* options may also follow the first argument, as in flock FILE -c
+                                  LINE */
     int (*run)(const struct subcommand *of, const settings *settings, int argc, char **argv);
 } subcommand;
 
-/** Reads the options, completes the settings, and runs it with what follows the options. Returns
- *  what the command ends with. */
+/** Reads the options, completes the settings, and runs the subcommand with what follows the
+ *  options. Returns the exit status. */
 int subcommand_main(const subcommand *of, int argc, char **argv);
 
+/** Prints the help of all settings. */
 void arguments_print_settings(void);

@@ -6,7 +6,7 @@
 #include "exit_status.h"
 #include "say.h"
 
-/* It keeps no lock, so its session need not outlast anything. */
+/* A question keeps no lock, so its session need not outlast anything. */
 enum { READING_SESSION_MS = 10000 };
 
 void ask_about_root(const settings *all, zkl_client *client) {
@@ -26,7 +26,7 @@ int ask(const settings *all, const char *about, int (*question)(zkl_client *clie
     zkl_client *client = NULL;
     options.recorded_events = ZKL_NONE;
     options.label = "zklock";
-    options.container_parents = 1; /* what doctor makes goes by itself */
+    options.container_parents = 1; /* the servers remove what doctor makes */
     int status = settings_open_client(all, &options, &client);
     if (status != ZKL_OK) {
         return exit_status_of(status);

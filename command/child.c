@@ -22,8 +22,9 @@ void child_find_terminal(child *self) {
     self->terminal = owner == self->front_group || is_given ? STDIN_FILENO : -1;
 }
 
-/* SIGTTOU is blocked in this process, and in its child until it executes: so that neither is
- * stopped for being in the background at that moment. */
+/* Passes the terminal from one group to another, if the one has it. SIGTTOU is blocked in this
+ * process, and in its child until it executes, so that neither is stopped because it is in the
+ * background. */
 static void pass_terminal(const child *self, pid_t from, pid_t to) {
     if (self->terminal >= 0 && tcgetpgrp(self->terminal) == from) {
         tcsetpgrp(self->terminal, to);
@@ -60,7 +61,8 @@ void child_restore_signals(const signals_found *found) {
     sigprocmask(SIG_SETMASK, &found->blocked, NULL);
 }
 
-/* The group is told to the holder before anything can be started in it. */
+/* Executes the command in a group of its own, which the holder knows before anything can start in
+ * it. */
 static void execute(const child *self, const job *what, const message *grant, const channel *link,
                     pid_t front, const signals_found *found) {
     child own = *self;
@@ -69,7 +71,7 @@ static void execute(const child *self, const job *what, const message *grant, co
     link->shared->group = own.pid;
     child_give_terminal(&own);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != front) { /* it has died before it could be watched */
+    if (getppid() != front) { /* the front had died before PR_SET_PDEATHSIG */
         _exit(EXIT_LOCK_LOST);
     }
     set_environment(what, grant);
@@ -90,7 +92,7 @@ bool child_start(child *self, const job *what, const message *grant, const chann
     if (pid == 0) {
         execute(self, what, grant, link, front, found);
     }
-    setpgid(pid, pid); /* both do it: whoever is first */
+    setpgid(pid, pid); /* both processes do it, as either may be first */
     self->pid = pid;
     link->shared->group = pid;
     return true;

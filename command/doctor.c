@@ -20,19 +20,19 @@
 #include "say.h"
 
 enum {
-    SERVER_MS = 3000, /* for one answer */
+    SERVER_MS = 3000, /* for one answer of a server */
     CLOCK_MAX_MS = 2000,
-    LATENCY_MAX_MS = 100, /* on average: a commit of locks waits as long */
+    LATENCY_MAX_MS = 100, /* on average: each commit of a lock waits as long */
     OUTSTANDING_MAX = 100,
     TICKS_MIN = 5,
-    CONTENDER_BYTES = 64, /* of a list, for each name */
+    CONTENDER_BYTES = 64, /* of a list, for each contender's name */
     JAVA_LIST_BYTES_MAX = 1000000,
     PROBE_SIZE = 64,
     VALUE_SIZE = 256,
     FINDING_SIZE = 1024
 };
 
-/* OK is what was asked of the servers, and was right. */
+/* OK: it was tested, and is right. */
 typedef enum level { LEVEL_OK, LEVEL_NOT_TESTED, LEVEL_WARNING, LEVEL_BAD } level;
 
 typedef struct doctor {
@@ -42,7 +42,7 @@ typedef struct doctor {
     int bad;
     int leaders;
     int serving;
-    int silent; /* that do not say whether they serve */
+    int silent; /* servers that do not say whether they serve */
     int servers;
 } doctor;
 
@@ -85,7 +85,7 @@ static void find(doctor *self, level how, const char *what, const char *format, 
 
 /* ---- Each server ----------------------------------------------------------------------------- */
 
-/* Releases with a defect that matters for locks: docs/servers.md. */
+/* Judges the release: some have a defect that matters for locks (docs/servers.md). */
 static void judge_version(doctor *self, const char *server, const char *text) {
     int major = 0;
     int minor = 0;
@@ -110,7 +110,7 @@ static void judge_version(doctor *self, const char *server, const char *text) {
     }
 }
 
-/* "Latency min/avg/max: 0/0.4/17" */
+/* Judges the line "Latency min/avg/max: 0/0.4/17", and "Outstanding: 1". */
 static void judge_latency(doctor *self, const char *server, const char *answer) {
     char value[VALUE_SIZE];
     char outstanding[VALUE_SIZE];
@@ -139,12 +139,12 @@ static void judge_role(doctor *self, const char *server, const char *answer) {
     find(self, LEVEL_OK, server, "%s", value);
 }
 
-/* A word that is not in the whitelist is answered by a line that says so, or by nothing. */
+/* Tells whether a word is not in the server's whitelist: the answer says so, or is empty. */
 static bool is_closed(const char *answer) {
     return answer[0] == '\0' || strstr(answer, "whitelist") != NULL;
 }
 
-/* Leases count on a tick that is not shorter than the servers'. */
+/* Judges tick-time, which must not be shorter than the servers' tickTime: leases rely on it. */
 static void judge_tick(doctor *self, const char *server) {
     char answer[ANSWER_SIZE];
     char value[VALUE_SIZE];
@@ -250,7 +250,8 @@ static void judge_session(doctor *self, zkl_client *client) {
     }
 }
 
-/* What is unsupported is told before the files are read, which cannot be there. */
+/* Finds out what libzookeeper supports: zkl_client_open returns ZKL_UNSUPPORTED before it looks for
+ * the files, which do not exist. */
 static void judge_library(doctor *self) {
     static const char nowhere[] = "/dev/null/none";
     zkl_client_options of_client = ZKL_CLIENT_OPTIONS_INIT;
@@ -276,8 +277,8 @@ static void judge_library(doctor *self) {
 static const char whoever_connects[] =
     "whoever may connect can end, shorten or prolong every session, whatever the ACLs are";
 
-/* Somebody who shows nothing of ours, but our certificate, without which libzookeeper has no TLS.
- */
+/* Opens a stranger's client: it shows nothing of ours but our certificate, without which
+ * libzookeeper has no TLS. */
 static int open_stranger(const doctor *self, zkl_client **stranger) {
     static const setting ours[] = { SETTING_CREDENTIALS_FILE, SETTING_NODE_ACL,
                                     SETTING_PARENT_ACL,       SETTING_SASL_MECHANISM,
@@ -294,7 +295,8 @@ static int open_stranger(const doctor *self, zkl_client **stranger) {
     return settings_open_client(&of_stranger, &client_options, stranger);
 }
 
-/* Servers that demand a login or a digest grant the session first, and refuse its requests. */
+/* Judges what a stranger's session shows. Servers that demand a login or a digest grant the session
+ * first, and then refuse its requests. */
 static void judge_strangers(doctor *self, int opened) {
     if (self->settings->values[SETTING_TLS_CA_FILE] != NULL) {
         find(self, LEVEL_NOT_TESTED, "strangers",
@@ -316,10 +318,10 @@ static void judge_strangers(doctor *self, int opened) {
 /* ---- What others may do ------------------------------------------------------------------------
  */
 
-/* A lock of our own, at which others try their hand. */
+/* A lock of our own, which the stranger tries to break. */
 typedef struct probe {
     char resource[PROBE_SIZE];
-    char path[ZKL_TRANSACTION_PATH_MAX + 1]; /* of its node, below the chroot */
+    char path[ZKL_TRANSACTION_PATH_MAX + 1]; /* the path of its node, below the chroot */
     zkl_lock *lock;
     zkl_grant grant;
 } probe;
@@ -374,12 +376,14 @@ static int hold_for_nobody(probe *with, zkl_client *client, const char *lock_roo
     zkl_lock_options how = ZKL_LOCK_OPTIONS_INIT;
     how.revocable = 1;
     how.state_callback = on_asked_for;
-    how.node_acl = "digest:zklock-doctor:nobody:cdrwa,world:anyone:r"; /* no hash is so short */
+    how.node_acl =
+        "digest:zklock-doctor:nobody:cdrwa,world:anyone:r"; /* nobody's: no hash is so short */
     return probe_hold(with, client, &how, lock_root);
 }
 
-/* Returns whether ACLs are checked. The library itself sets no data of a node that is marked, so
- * the servers are asked about another one, in whose ACL nobody may. */
+/* Tries to set the data of a node whose ACL allows that to nobody, and returns whether the servers
+ * check ACLs. It is a node of its own, because the library never sets the data of a protected one.
+ */
 static bool judge_acls(doctor *self, zkl_client *client) {
     probe with = { .grant = ZKL_GRANT_INIT };
     int held = hold_for_nobody(&with, client, self->settings->values[SETTING_LOCK_ROOT]);
@@ -405,15 +409,16 @@ static bool judge_acls(doctor *self, zkl_client *client) {
     return are_checked;
 }
 
-/* Marked by the version of the UUID in its name: docs/security.md, "Protected nodes". */
+/* Tells whether its node is protected, by the version of the UUID in its name: docs/security.md,
+ * "Protected nodes". */
 static bool is_protected(const probe *with) {
     enum { VERSION_AT = sizeof("_c_00000000-0000-") - 1 };
     const char *node = probe_node(with);
     return strlen(node) > VERSION_AT && node[VERSION_AT] == '8';
 }
 
-/* Only who may change an ACL is shown its hashes: then we are for the servers who it says that we
- * are. */
+/* Judges whether the servers know our identity: they show the hashes of an ACL only to a client
+ * that may change it. */
 static void judge_identity(doctor *self, const probe *with, const zkl_node *node) {
     if (!is_protected(with)) {
         find(self, LEVEL_WARNING, "protection",
@@ -444,7 +449,8 @@ static void judge_node(doctor *self, zkl_client *client, const probe *with) {
     zkl_report_free(node);
 }
 
-/* As an identity, our certificate may be in the ACL. */
+/* Tells whether the ACL of the node's parent allows everybody to delete. (Our certificate may be an
+ * identity in it.) */
 static bool is_for_everybody(const probe *with, zkl_client *stranger) {
     char parent[sizeof(with->path)];
     zkl_node *node = NULL;
@@ -488,7 +494,7 @@ static void judge_permissions(doctor *self, const probe *with, int opened, zkl_c
     }
 }
 
-/* The deletion comes last, as it ends the lock. */
+/* Judges a lock of our own. The deletion comes last, as it ends the lock. */
 static void judge_locks(doctor *self, zkl_client *client, int opened, zkl_client *stranger) {
     probe with = { .grant = ZKL_GRANT_INIT };
     int status = probe_hold(&with, client, NULL, self->settings->values[SETTING_LOCK_ROOT]);
@@ -509,7 +515,8 @@ static void judge_queues(doctor *self, zkl_client *client) {
     zkl_resource_list *list = NULL;
     size_t long_queues = 0;
     int status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
-    size_t count = list != NULL ? list->count : 0; /* some may be there though not all are */
+    size_t count =
+        list != NULL ? list->count : 0; /* there may be a part of the list even if it failed */
     for (size_t i = 0; i < count; i++) {
         const zkl_resource *one = list->resources[i];
         if (one->contenders * CONTENDER_BYTES > JAVA_LIST_BYTES_MAX) {
@@ -532,7 +539,7 @@ static void judge_queues(doctor *self, zkl_client *client) {
     zkl_report_free(list);
 }
 
-/* Nothing is made where nothing is. */
+/* Tells whether the lock root exists. Without it the doctor makes nothing. */
 static bool root_exists(doctor *self, zkl_client *client) {
     zkl_node *root = NULL;
     const char *path = self->settings->values[SETTING_LOCK_ROOT];
@@ -580,7 +587,7 @@ static int run(const subcommand *of, const settings *all, int argc, char **argv)
 const subcommand doctor_subcommand = {
     .name = "doctor",
     .usage = "",
-    .summary = "Looks for what locks do not stand: servers, clocks, permissions.",
+    .summary = "Checks servers, clocks and permissions for what breaks locks.",
     .options = options,
     .examples = "  zklock doctor --hosts zk1:2181,zk2:2181,zk3:2181\n"
                 "  zklock doctor --json | jq '.[] | select(.level != \"ok\")'\n",

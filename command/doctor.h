@@ -1,5 +1,4 @@
-/* zklock doctor: is there anything about the servers, or their permissions, that locks do not
- * stand? */
+/* zklock doctor: checks servers, clocks and permissions for what breaks locks. */
 #pragma once
 
 #include "arguments.h"

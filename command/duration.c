@@ -22,11 +22,12 @@ bool duration_read(const char *text, int64_t *ms) {
         { "d", (double)DAY_MS },    { "w", 7.0 * (double)DAY_MS }
     };
     if (!isdigit((unsigned char)text[0]) && text[0] != '.') {
-        return false; /* strtod would take " 1", "-1", "inf" and "nan" */
+        return false; /* strtod would accept " 1", "-1", "inf" and "nan" */
     }
     char *end = NULL;
     double number = strtod(text, &end);
-    if (end == text || text[strcspn(text, "xXpPeE")] != '\0') { /* nor 0x10 and 1e3 */
+    if (end == text ||
+        text[strcspn(text, "xXpPeE")] != '\0') { /* it would accept 0x10 and 1e3 too */
         return false;
     }
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {

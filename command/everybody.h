@@ -1,8 +1,7 @@
-/* What an ACL, as zkl_node has it, allows to everybody. */
+/* What an ACL, as in zkl_node, allows everybody. */
 #pragma once
 
 #include <stdbool.h>
 
-/** Whether everybody has one of these permissions (letters of cdrwa). What several entries allow
- *  adds up. */
+/** Tells whether any entry gives everybody one of these permissions (letters of cdrwa). */
 bool everybody_may(const char *acl, const char *permissions);

@@ -10,7 +10,8 @@ typedef struct field_name {
     const char *name;
 } field_name;
 
-/* None begins like an earlier one. Of what is quoted only the last one is translated. */
+/* No field begins with the name of an earlier one. In quoted text only the last one is translated.
+ */
 static const field_name names[] = {
     { "lock_root", "lock-root" },
     { "node_acl", "node-acl" },
@@ -27,7 +28,7 @@ static const field_name names[] = {
     { "sasl_host", "sasl-host" },
     { "note \"", "--elect \"" },
     { "must not be NULL", "must be given" },
-    { "lease_tick_ms", "tick-time in ms" }, /* this one the library quotes */
+    { "lease_tick_ms", "tick-time in ms" }, /* the library quotes this one */
 };
 
 enum { NAME_COUNT = sizeof(names) / sizeof(names[0]) };
@@ -43,7 +44,7 @@ static const field_name *find(const char *at, bool is_quoted) {
 
 void field_names_translate(char *to, size_t size, const char *message) {
     size_t used = 0;
-    bool begins = true; /* a word */
+    bool begins = true; /* a word begins here */
     bool is_quoted = false;
     to[0] = '\0';
     while (*message != '\0' && used + 1 < size) {

@@ -1,8 +1,9 @@
-/* The library names its fields in messages; people know them as settings and options. */
+/* The names of the library's fields: its messages use them, while people know settings and options.
+ */
 #pragma once
 
 #include <stddef.h>
 
-/** Copies a message of the library, with these names in place of those. What is quoted in it
- *  stays, since it may be of others. What does not fit is left out. */
+/** Copies a message of the library, with the names of settings for those of fields. Quoted text
+ *  stays as it is, since it may come from others. What does not fit is left out. */
 void field_names_translate(char *to, size_t size, const char *message);

@@ -19,7 +19,7 @@ bool four_letters_next(const char **hosts, char server[SERVER_NAME_SIZE]) {
     return true;
 }
 
-/* "[::1]:2181" has the host ::1. */
+/* Splits host and port. "[::1]:2181" has the host ::1. */
 static bool split(const char *server, char host[SERVER_NAME_SIZE], const char **port) {
     const char *colon = strrchr(server, ':');
     if (colon == NULL) {
@@ -52,7 +52,7 @@ static bool connect_in_time(int descriptor, const struct addrinfo *address, int 
     return failure == 0;
 }
 
-/* The first of its addresses that answers. Returns -1 with errno. */
+/* Connects to the first of the addresses that accepts. -1: none does, and errno says why. */
 static int open_connection(const struct addrinfo *addresses, int timeout_ms) {
     errno = EHOSTUNREACH;
     for (const struct addrinfo *one = addresses; one != NULL; one = one->ai_next) {
@@ -70,7 +70,7 @@ static int open_connection(const struct addrinfo *addresses, int timeout_ms) {
     return -1;
 }
 
-/* Up to the end, which the server makes. */
+/* Reads up to the end, which the server makes. */
 static bool read_answer(int descriptor, int timeout_ms, char answer[ANSWER_SIZE]) {
     size_t used = 0;
     struct pollfd file = { .fd = descriptor, .events = POLLIN };

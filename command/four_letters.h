@@ -7,14 +7,14 @@
 
 enum { ANSWER_SIZE = 16384, SERVER_NAME_SIZE = 300 };
 
-/** Takes the next "host:port" from a host list, without its chroot. Returns false at the end. */
+/** Takes the next "host:port" from a host list, without its chroot. False: there is none left. */
 bool four_letters_next(const char **hosts, char server[SERVER_NAME_SIZE]);
 
-/** Asks one server a word, for `timeout_ms` at most. Returns false if there was no answer; `answer`
- *  is then why. */
+/** Sends one server a word, and waits at most `timeout_ms` for the answer. False: there was none,
+ *  and `answer` says why. */
 bool four_letters_ask(const char *server, const char *word, int timeout_ms,
                       char answer[ANSWER_SIZE]);
 
-/** What follows `name` in a line of the answer, up to the line's end. Returns whether there is one.
- */
+/** Finds the line of the answer that begins with `name`, and copies the rest of it. False: there is
+ *  no such line. */
 bool four_letters_find(const char *answer, const char *name, char *value, size_t size);

@@ -18,11 +18,11 @@
 #include "say.h"
 
 enum {
-    RESTART_FIRST_MS = 1000, /* after a crash; doubled with each, up to */
+    RESTART_FIRST_MS = 1000, /* the pause after a crash; it doubles with each, up to */
     RESTART_MAX_MS = 30000,
-    CALM_MS = 60000, /* a child that ran for longer begins anew with the first */
+    CALM_MS = 60000, /* after a child that ran for longer the pause is the first again */
     CONNECT_REPORT_MS = 3000,
-    GROUP_STEP_MS = 20 /* how often a group is looked at whose leader has ended */
+    GROUP_STEP_MS = 20 /* how often to look at a group whose leader has ended */
 };
 
 typedef struct front {
@@ -34,20 +34,20 @@ typedef struct front {
     bool holder_is_dead;
     bool connected;
     int stopped_by;     /* the signal that ended the wait or the command; 0: none */
-    bool asked_to_stop; /* while no child ran, by anybody but the holder */
+    bool asked_to_stop; /* somebody else than the holder has signalled while no child ran */
     message grant;
     child child;
-    bool leader_ended; /* the child itself; its group has not, and may use its grace */
+    bool leader_ended; /* the child has ended, but not its group, which may use its grace */
     int64_t started_ms;
-    int64_t restart_at_ms; /* 0: nothing is to be started */
+    int64_t restart_at_ms; /* 0: no restart is planned */
     int64_t restart_pause_ms;
     int64_t next_report_ms;
     int64_t began_ms;
-    bool is_lost;       /* the lock is, or is about to be */
+    bool is_lost;       /* the lock is lost, or is about to be */
     int64_t kill_at_ms; /* 0: SIGKILL has been sent, or is not due */
     bool is_done;       /* the holder has released */
-    int status;         /* what to end with */
-    bool interrupted;   /* the child was, at the terminal */
+    int status;         /* the exit status */
+    bool interrupted;   /* SIGINT from the terminal has ended the child */
 } front;
 
 static bool child_runs(const front *self) {
@@ -85,13 +85,14 @@ static void plan_restart(front *self) {
 
 static void on_group_end(front *self) {
     if (self->is_lost && self->job->on_lost != ON_LOST_IGNORE) {
-        channel_signal_group(&self->link, SIGKILL); /* what it has left behind */
+        channel_signal_group(&self->link, SIGKILL); /* what the child has left behind */
     }
     self->child.pid = 0;
     self->leader_ended = false;
     self->kill_at_ms = 0;
     if (is_to_restart(self, self->status)) {
-        channel_signal_group(&self->link, SIGKILL); /* no part of the old one beside the new one */
+        channel_signal_group(&self->link,
+                             SIGKILL); /* no part of the old child may run beside the new one */
         self->link.shared->group = 0;
         plan_restart(self);
         return;
@@ -106,7 +107,8 @@ static bool group_lives(const front *self) {
     return kill(-self->child.pid, 0) == 0;
 }
 
-/* A shell dies of the SIGTERM that what it runs may want to end well with. */
+/* Notes that the child has ended. Its group may still use its grace: a shell dies of SIGTERM at
+ * once, while what it runs ends in good order. */
 static void on_child_end(front *self, int wait_status) {
     child_take_terminal(&self->child);
     self->status = child_exit_status(wait_status);
@@ -120,12 +122,13 @@ static void on_child_end(front *self, int wait_status) {
 
 /* ---- Loss ------------------------------------------------------------------------------------ */
 
-/* The line belongs to the child's group: it has the same grace, and ends with it. */
+/* Runs the line of --on-lost in the child's group: it has the same grace, and ends with the group.
+ */
 static void run_on_lost_command(const front *self) {
     char pid[32];
     pid_t runner = fork();
     if (runner > 0) {
-        setpgid(runner, self->child.pid); /* both do it: whoever is first */
+        setpgid(runner, self->child.pid); /* both processes do it, as either may be first */
     } else if (runner == 0) {
         setpgid(0, self->child.pid);
         snprintf(pid, sizeof(pid), "%d", (int)self->child.pid);
@@ -137,12 +140,12 @@ static void run_on_lost_command(const front *self) {
     }
 }
 
-/* The child is told, and gets its grace; but SIGKILL comes before anybody else can be granted the
- * lock, as long as that is in our hands. */
+/* Ends the child: it gets SIGTERM, or what --on-lost says, and its grace. SIGKILL comes before
+ * anybody else can be granted the lock, as long as that is in our hands. */
 static void end_child(front *self, const char *why) {
     int64_t now = channel_now_ms();
     self->is_lost = true;
-    prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that what is left of the group is seen to end */
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that we are told when the rest of the group ends */
     if (self->job->on_lost == ON_LOST_IGNORE) {
         say("%s: %s; the command goes on without it", self->job->resources[0], why);
         return;
@@ -159,7 +162,8 @@ static void end_child(front *self, const char *why) {
     }
 }
 
-/* A command that has ended is told of as well: it may have run without its lock. */
+/* Reacts to the loss of the lock. It says so even if the command has ended already, which may have
+ * run without its lock. */
 static void lose(front *self, const char *why) {
     if (self->is_lost) {
         return;
@@ -177,12 +181,12 @@ static void lose(front *self, const char *why) {
     }
 }
 
-/* Something runs, or is to run again. */
+/* Tells whether something runs, or will run again. */
 static bool needs_lock(const front *self) {
     return child_runs(self) || self->restart_at_ms != 0;
 }
 
-/* When the child must be told, if nothing changes. */
+/* Returns when the child must get SIGTERM at the latest, if the lease is not extended. */
 static int64_t told_at(const front *self) {
     const shared *both = self->link.shared;
     int64_t grace_ms = self->job->on_lost == ON_LOST_KILL ? 0 : both->grace_ms;
@@ -318,14 +322,16 @@ static void hear(front *self) {
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
-/* Somebody will let us go on: a shell with job control is the parent, in a group of its own. */
+/* Tells whether somebody will let us continue once we are stopped: our parent is a shell with job
+ * control, in a group of its own. */
 static bool has_job_control(void) {
     pid_t parent = getppid();
     return getsid(parent) == getsid(0) && getpgid(parent) != getpgrp();
 }
 
-/* The shell sees us stop as it would see the child. The lock is kept meanwhile. In a script that
- * has the terminal all of that stops, as without us. Elsewhere nobody would let us go on. */
+/* Stops as the child has stopped, so that the shell sees it. The holder keeps the lock meanwhile.
+ * In a script that has the terminal the whole script stops, as it would without us. Elsewhere we do
+ * not stop, as nobody would let us continue. */
 static void stop_with_child(front *self) {
     child_take_terminal(&self->child);
     if (has_job_control()) {
@@ -336,7 +342,7 @@ static void stop_with_child(front *self) {
 }
 
 static void go_on(front *self) {
-    child_find_terminal(&self->child); /* in the foreground now, or in the background */
+    child_find_terminal(&self->child); /* we may be in the foreground now, or in the background */
     if (child_runs(self)) {
         child_give_terminal(&self->child);
         channel_signal_group(&self->link, SIGCONT);
@@ -348,11 +354,11 @@ static void on_child_change(front *self) {
     pid_t pid = 0;
     while ((pid = waitpid(-1, &wait_status, WNOHANG | WUNTRACED)) > 0) {
         if (pid == self->holder && !WIFSTOPPED(wait_status)) {
-            hear(self); /* what it has said last */
+            hear(self); /* its last messages */
             on_holder_death(self);
         } else if (child_runs(self) && pid == self->child.pid) {
             if (!WIFSTOPPED(wait_status)) {
-                hear(self); /* while we were stopped the holder may have ended it */
+                hear(self); /* the holder may have ended the child while we were stopped */
                 look_at_lease(self, channel_now_ms());
                 on_child_end(self, wait_status);
             } else if (!self->is_lost) {
@@ -362,11 +368,13 @@ static void on_child_change(front *self) {
     }
 }
 
-/* Nothing runs yet, or not any more: leave the queue. Whoever signals all of our processes signals
- * the holder too, which passes it on: only another one's second signal means haste. */
+/* Leaves the queue, as no child runs yet, or any more. A signal to all of our processes reaches us
+ * twice, because the holder passes its own on: so only a second signal that is not from the holder
+ * means haste. */
 static void stop_waiting(front *self, int number, bool by_holder) {
     if (!self->connected || (self->asked_to_stop && !by_holder)) {
-        kill(self->holder, SIGKILL); /* it has nothing yet; or somebody does not want to wait */
+        kill(self->holder,
+             SIGKILL); /* the holder has nothing yet, or the user does not want to wait */
     }
     self->asked_to_stop = self->asked_to_stop || !by_holder;
     self->stopped_by = number;
@@ -393,7 +401,7 @@ static void on_signal(front *self, int number, bool by_holder) {
         go_on(self);
         return;
     }
-    hear(self); /* whether it is connected, or was granted */
+    hear(self); /* it may be connected, or granted, by now */
     if (child_runs(self)) {
         if (!by_holder || self->stopped_by == 0) {
             pass_on(self, number, ends);
@@ -417,9 +425,9 @@ static bool is_ignored(int number) {
     return sigaction(number, NULL, &found) == 0 && found.sa_handler == SIG_IGN;
 }
 
-/* Those that were ignored when we were started stay ignored: nohup. Not SIGCHLD, without which the
- * system would not keep what a child has ended with. A pipe that nobody reads is no reason to end.
- */
+/* Takes all signals that matter from a descriptor. Signals that were ignored when we were started
+ * stay ignored (nohup), except SIGCHLD: if it is ignored the system keeps no exit status of a
+ * child. SIGPIPE is blocked, as a pipe that nobody reads is no reason to end. */
 static bool take_signals(front *self) {
     const int taken[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP };
     sigset_t blocked;
@@ -442,7 +450,7 @@ static bool take_signals(front *self) {
     return self->signals >= 0;
 }
 
-/* A script that runs us ends with Ctrl-C as it would if its own child had died of it. */
+/* Ends by SIGINT: so a script that runs us ends with Ctrl-C as if its own child had died of it. */
 static void end_as_interrupted(void) {
     sigset_t interrupt;
     sigemptyset(&interrupt);

@@ -3,5 +3,5 @@
 
 #include "job.h"
 
-/** Returns what the command is to end with. */
+/** Runs the command of a job. Returns the exit status. */
 int front_run(const job *what);

@@ -20,17 +20,17 @@
 #include "say.h"
 
 enum {
-    STEP_MS = 100,           /* how often the lock is looked at */
-    FIRST_REPORT_MS = 2000,  /* when somebody who waits is told for what */
-    REPORT_PAUSE_MS = 10000, /* and then, if it has changed, */
+    STEP_MS = 100,           /* how often to look at the lock */
+    FIRST_REPORT_MS = 2000,  /* after this long the user is told what the command waits for */
+    REPORT_PAUSE_MS = 10000, /* and again after this long, if that has changed */
     DESCRIBE_MS = 1000,
     RELEASE_MS = 5000,
     GROUP_GONE_MS = 5000,
-    STAY_MS = 600000,         /* for servers that do not answer, to delete our nodes */
-    CLOCKS_DIFFER_MS = 60000, /* from server to server, as they lead */
-    LEASE_TICKS_MIN =
-        5, /* with fewer there may be no time between a lease's end and its extension */
-    GRACE_MAX_MS = 5000, /* unless another is asked for */
+    STAY_MS = 600000, /* how long to try to delete our nodes at servers that do not answer */
+    CLOCKS_DIFFER_MS =
+        60000,           /* how much the clocks of servers that take turns as leader may differ */
+    LEASE_TICKS_MIN = 5, /* with fewer a lease may end before it is extended */
+    GRACE_MAX_MS = 5000, /* unless --grace asks for more */
     MARGIN_MAX_MS = 250,
     SLOT_PATH_SIZE = ZKL_NODE_PATH_SIZE
 };
@@ -48,21 +48,23 @@ typedef struct holder {
     bool told_asked;
     int64_t next_report_ms;
     char reported[QUEUE_TEXT_SIZE];
-    bool is_answered; /* the acquire has ended, with: */
+    bool is_answered; /* the acquire has ended, with `status` and `grant` */
     int status;
     zkl_grant grant;
     bool told_lost;
     bool cancelled;
-    bool ended;       /* the child, */
-    int child_status; /* with that */
+    bool ended;       /* the child has ended */
+    int child_status; /* its exit status */
     mark mark;
     bool alone;           /* the front is dead */
-    int64_t answer_by_ms; /* how long an answer about what was held is waited for; 0: not yet */
+    int64_t answer_by_ms; /* until when to wait for answers about what was held; 0: none was asked
+                             for yet */
 } holder;
 
-static pid_t front_of_signals; /* for the handler */
+static pid_t front_of_signals; /* for the handler of signals */
 
-/* Others know the process of the node's data, and may ask that one to end. */
+/* Passes a signal on to the front. Others know this process by the node's data, and may signal it
+ * to end the command. */
 static void pass_on(int number) {
     if (getppid() == front_of_signals) {
         kill(front_of_signals, number);
@@ -91,16 +93,18 @@ static void prepare_process(pid_t front) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Whoever reads what the command writes waits for the last writer to close: that is not us. */
+/* Puts /dev/null in the place of a descriptor: a reader of the command's output waits until its
+ * last writer has closed, which must not be us. */
 static void leave_file(int descriptor) {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (nowhere >= 0) { /* never `descriptor`: main has seen to it */
+    if (nowhere >= 0) { /* not `descriptor` itself, which main has kept in use */
         dup2(nowhere, descriptor);
         close(nowhere);
     }
 }
 
-/* What the front was started with is its own: who waits for the end of a pipe, or for a flock. */
+/* Closes all descriptors that the front was started with: somebody may wait for the end of a pipe,
+ * or for a flock. */
 static void leave_other_files(int kept) {
     (void)close_range(STDERR_FILENO + 1, (unsigned)kept - 1, 0);
     (void)close_range((unsigned)kept + 1, UINT_MAX, 0);
@@ -129,7 +133,7 @@ static void hear(holder *self) {
     self->alone = self->alone || closed;
 }
 
-/* Runs what is due, and waits for more for a step. */
+/* Waits for news for at most `timeout_ms`, and runs the callbacks that are due. */
 static void wait_step(holder *self, int timeout_ms) {
     int descriptor = -1;
     (void)zkl_client_event_descriptor(self->client, &descriptor);
@@ -142,12 +146,14 @@ static void wait_step(holder *self, int timeout_ms) {
 
 /* ---- Connecting ------------------------------------------------------------------------------ */
 
-/* What is left of a lease at the worst moment of calm operation: see lease_tick_ms of zklock.h. */
+/* Returns what is left of a lease at the worst moment of calm operation: see lease_tick_ms in
+ * zklock.h. */
 static int64_t lease_left_when_calm(int64_t session_ms, int64_t tick_ms) {
     return session_ms * 3 / 10 - tick_ms * 11 / 10;
 }
 
-/* From what the servers have granted. Returns EXIT_DONE, or has said what cannot be. */
+/* Chooses grace and margin by the session timeout that the servers have granted. Returns EXIT_DONE;
+ * or EXIT_USAGE, and has said what is impossible. */
 static int choose_grace(const holder *self) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     (void)zkl_client_info(self->client, &information);
@@ -218,7 +224,7 @@ static bool reads_queue(const holder *self, const char *resource, char text[QUEU
     return position[0] != '\0';
 }
 
-/* Which of a set it is about is not known. */
+/* Writes what a message is about: of a set nobody knows which resource it was. */
 static void write_subject(const holder *self, char text[QUEUE_TEXT_SIZE]) {
     size_t count = self->job->resource_count;
     size_t used = (size_t)snprintf(text, QUEUE_TEXT_SIZE, "%s", count > 1 ? "one of " : "");
@@ -228,7 +234,7 @@ static void write_subject(const holder *self, char text[QUEUE_TEXT_SIZE]) {
     }
 }
 
-/* What it waits for. A connection that is gone is told apart from a queue. */
+/* Writes what the command waits for: a connection, or a queue. */
 static void describe_wait(holder *self, char text[QUEUE_TEXT_SIZE]) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     (void)zkl_client_info(self->client, &information);
@@ -247,8 +253,9 @@ static void describe_wait(holder *self, char text[QUEUE_TEXT_SIZE]) {
     snprintf(text, QUEUE_TEXT_SIZE, "%.900s: waiting", subject);
 }
 
-/* On a terminal somebody is there to see; elsewhere it would be mail from cron. And a look at a
- * long queue is not cheap, so nobody looks for nothing. */
+/* Tells whether somebody reads what the command says while it waits: on a terminal; elsewhere it
+ * would be mail from cron. If nobody does we need not look at the queue, which is not cheap if it
+ * is long. */
 static bool has_audience(const holder *self) {
     return !self->job->quiet && (self->job->verbose || isatty(STDERR_FILENO));
 }
@@ -286,7 +293,8 @@ static int64_t time_left(const holder *self) {
     return left > 1 ? left : 1;
 }
 
-/* The command is told when max_hold_ms is over, and has its grace. */
+/* Returns the library's hold limit: the child gets SIGTERM when --max-hold is over, and then has
+ * its grace. */
 static int64_t hold_limit(const holder *self) {
     const shared *both = self->link->shared;
     int64_t grace_ms = self->job->on_lost == ON_LOST_KILL ? 0 : both->grace_ms;
@@ -319,7 +327,7 @@ static int open_lock(holder *self) {
     return zkl_lock_open_set(self->client, members, what->resource_count, &options, &self->lock);
 }
 
-/* Returns what the acquire ended with. */
+/* Acquires the lock, and returns the status of that. */
 static int acquire(holder *self) {
     zkl_mode mode = self->job->resource_count == 1 ? self->job->mode : ZKL_AS_OPENED;
     int status = open_lock(self);
@@ -343,8 +351,9 @@ static int acquire(holder *self) {
 
 /* ---- Slots of a semaphore -------------------------------------------------------------------- */
 
-/* Slot k is the stripe k of the resource. Whoever has a permit finds one: as many are taken as
- * others have permits. Two that try the same at once may both miss it, and come by again. */
+/* Takes a slot: slot k is the stripe k of the resource. A holder of a permit always finds one, as
+ * others take no more slots than they have permits. Two that try the same slot at once may both
+ * miss it, and try again in the next round. */
 static int take_slot(holder *self) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     (void)zkl_client_info(self->client, &information);
@@ -376,9 +385,9 @@ static int take_slot(holder *self) {
 
 /* ---- Holding --------------------------------------------------------------------------------- */
 
-/* Until when nobody else can have the lock; 0: somebody may. */
+/* Returns until when nobody else can have the lock; 0: somebody may have it. */
 static int64_t safe_until(const zkl_lock *lock) {
-    int64_t now = channel_now_ms(); /* before the look, so that it is not later than that */
+    int64_t now = channel_now_ms(); /* read before the look, so that the result is not too late */
     int64_t left_ms = 0;
     int status = zkl_lock_check(lock, &left_ms);
     return status == ZKL_OK || status == ZKL_SUSPECT ? now + left_ms : 0;
@@ -421,7 +430,7 @@ static void look(holder *self) {
     }
 }
 
-/* The front should have done it; it may be stopped. */
+/* Kills the child's group at the last moment, if the front has not done so: it may be stopped. */
 static void end_group_in_time(const holder *self) {
     if (self->job->on_lost != ON_LOST_IGNORE &&
         channel_now_ms() >= channel_last_kill_at(self->link)) {
@@ -434,7 +443,8 @@ static bool group_is_gone(const holder *self) {
     return group == 0 || (kill(-group, 0) != 0 && errno == ESRCH);
 }
 
-/* The front is dead: what it has started must not outlive the lock. */
+/* Kills the child's group, and waits until it is gone: the front is dead, and what it has started
+ * must not outlive the lock. */
 static void end_group(holder *self) {
     int64_t until = channel_now_ms() + GROUP_GONE_MS;
     channel_signal_group(self->link, SIGKILL);
@@ -443,7 +453,8 @@ static void end_group(holder *self) {
     }
 }
 
-/* The library counts from the grant; we may have heard of it later. */
+/* Returns when the lock was granted, which the library counts from. We may have heard of it later.
+ */
 static int64_t moment_of_grant(const holder *self) {
     zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
     int64_t now = channel_now_ms();
@@ -465,7 +476,8 @@ static void hold(holder *self) {
     }
 }
 
-/* One deadline for all that is asked once nothing runs any more. */
+/* Returns what is left of the one deadline for all that is asked after the child has ended; at
+ * least 1. */
 static int64_t time_for_answer(holder *self) {
     int64_t now = channel_now_ms();
     self->answer_by_ms = self->answer_by_ms != 0 ? self->answer_by_ms : now + RELEASE_MS;
@@ -478,8 +490,9 @@ static void verify_lock(holder *self, zkl_lock *lock) {
     }
 }
 
-/* The command may have ended before the news came that somebody had broken its lock. If the servers
- * do not answer, what the lease said counts. */
+/* Asks the servers whether the lock was held to the end: the command may have ended before the news
+ * came that somebody had broken its lock. If the servers do not answer, what the lease said counts.
+ */
 static void verify(holder *self) {
     if (self->ended && !self->alone) {
         verify_lock(self, self->lock);
@@ -490,7 +503,7 @@ static void verify(holder *self) {
 static int not_acquired(holder *self, int status) {
     bool by_others = status == ZKL_BUSY || status == ZKL_TIMEOUT || status == ZKL_QUEUE_FULL;
     if (status == ZKL_CANCELLED) {
-        return EXIT_NOT_ACQUIRED; /* the front knows by which signal */
+        return EXIT_NOT_ACQUIRED; /* the front knows which signal it was */
     }
     if (by_others && has_audience(self)) {
         describe_wait(self, self->reported);
@@ -505,7 +518,8 @@ static int not_acquired(holder *self, int status) {
 
 /* ---- Once ------------------------------------------------------------------------------------ */
 
-/* Returns EXIT_DONE; or why it cannot be known, and has said so. */
+/* Looks whether the job is due. Returns EXIT_DONE; or the exit status of what failed, and has said
+ * so. */
 static int look_at_mark(holder *self, bool *is_due) {
     int status = mark_look(&self->mark, self->client, self->job, &self->grant, is_due);
     if (status != ZKL_OK) {
@@ -521,7 +535,8 @@ static int look_at_mark(holder *self, bool *is_due) {
     return exit_status_of(status);
 }
 
-/* A success that could not be marked is none: it will be repeated. */
+/* Marks the success. One that could not be marked counts as a failure, as the job will be repeated.
+ */
 static int mark_success(holder *self) {
     int status = mark_write(&self->mark, self->client, self->job, self->lock);
     if (status != ZKL_OK) {
@@ -539,7 +554,7 @@ static int hold_once(holder *self) {
     }
     hold(self);
     if (self->ended && !self->alone && self->child_status == EXIT_DONE) {
-        return mark_success(self); /* in a transaction, which verifies */
+        return mark_success(self); /* in a transaction that verifies the lock */
     }
     verify(self);
     return EXIT_DONE;
@@ -565,14 +580,14 @@ static int acquire_and_hold(holder *self) {
     return EXIT_DONE;
 }
 
-/* Those of a wait that was cancelled, too. */
+/* Tells whether nodes of ours are still to be deleted, also those of a cancelled wait. */
 static bool has_nodes(const holder *self) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     (void)zkl_client_info(self->client, &information);
     return information.connected && information.pending_deletions > 0;
 }
 
-/* The slot first: whoever gets our permit is to find it free. */
+/* Releases everything, the slot first: the next holder of our permit must find it free. */
 static void release(holder *self) {
     if (self->slot_lock != NULL) {
         (void)zkl_lock_release(self->slot_lock, time_for_answer(self));
@@ -599,7 +614,7 @@ void holder_run(const job *what, const channel *link, pid_t front) {
     release(&self);
     tell(&self, MESSAGE_DONE, status);
     leave_file(STDERR_FILENO);
-    on_request_to_end(SIG_DFL); /* nobody else is there to be told */
+    on_request_to_end(SIG_DFL); /* from here on a signal ends this process */
     zkl_lock_close(self.slot_lock);
     zkl_lock_close(self.lock);
     (void)zkl_client_close(self.client, STAY_MS);

@@ -6,5 +6,6 @@
 #include "channel.h"
 #include "job.h"
 
-/** Runs in a process of its own, a child of `front`. It ends when all is released. */
+/** Acquires, holds and releases the lock of a job, in a process of its own, a child of `front`.
+ *  Returns when everything is released. */
 void holder_run(const job *what, const channel *link, pid_t front);

@@ -61,7 +61,8 @@ static int help(const char *about) {
                       : say_usage("'%s' is not a subcommand", about);
 }
 
-/* If one of the three is closed, what is opened next would be taken for it. */
+/* Opens those of the three standard files that are closed: otherwise the next file to be opened
+ * would be taken for one of them. */
 static void fill_standard_files(void) {
     for (int descriptor = 0; descriptor <= STDERR_FILENO; descriptor++) {
         if (fcntl(descriptor, F_GETFD) < 0) {
@@ -87,7 +88,7 @@ static int run(int argc, char **argv) {
     return subcommand_main(of, argc - 1, argv + 1);
 }
 
-/* What could not be written, as on a full disk, is no success. */
+/* Runs a subcommand. If the output could not be written, as on a full disk, that is no success. */
 int main(int argc, char **argv) {
     fill_standard_files();
     int status = run(argc, argv);

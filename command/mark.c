@@ -9,7 +9,7 @@
 enum {
     READ_MS = 10000,
     WRITE_MS = 10000,
-    WRITES = 3, /* of which the replies were lost */
+    WRITES = 3, /* attempts whose replies are lost */
     DATA_SIZE = MARK_TEXT_MAX + 128
 };
 
@@ -17,13 +17,14 @@ enum {
 #define WEEK_MS (7 * DAY_MS)
 #define FIRST_MONDAY_MS (-3 * DAY_MS) /* 1970 began on a Thursday */
 
-/* Periods are counted from midnight, UTC; those of whole weeks from a Monday. */
+/* Returns the number of the period that a moment is in. Periods begin at midnight UTC, those of
+ * whole weeks on a Monday. */
 static int64_t period_of(const job *what, int64_t moment_ms) {
     int64_t length_ms = what->period_ms > 0 ? what->period_ms : DAY_MS;
     return (moment_ms - (length_ms % WEEK_MS == 0 ? FIRST_MONDAY_MS : 0)) / length_ms;
 }
 
-/* What follows `name` in a line; NULL: there is no such line. */
+/* Returns what follows `name` in a line; NULL: there is no such line. */
 static const char *find_line(const char *data, const char *name) {
     size_t length = strlen(name);
     while (data != NULL && strncmp(data, name, length) != 0) {
@@ -44,14 +45,16 @@ static bool is_same_text(const char *data, const char *text) {
     return marked != NULL && strncmp(marked, text, length) == 0 && marked[length] == '\n';
 }
 
-/* By what the last success has left. A clock of the servers that was set back makes nothing due. */
+/* Tells whether the job is due, by the mark of the last success. If the servers' clock was set back
+ * nothing gets due by that. */
 static bool is_due(const mark *self, const job *what, const char *data) {
     return what->until_changed != NULL
                ? !is_same_text(data, what->until_changed)
                : period_of(what, self->last_ms) < period_of(what, self->asked_ms);
 }
 
-/* Below the chroot: the grant's path has it in front. */
+/* Writes the path of a child of the job's resource, below the chroot. (The grant's path has the
+ * chroot in front.) */
 static void find_path(mark *self, zkl_client *client, const char *name, const char *child) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     (void)zkl_client_info(client, &information);
@@ -60,8 +63,8 @@ static void find_path(mark *self, zkl_client *client, const char *name, const ch
              is_path ? "" : "/", name, child);
 }
 
-/* When the lock's own node was made: two that asked at the same time ask for the same period,
- * however long one has to wait for the other. */
+/* Reads when this run began to wait: when its node was made. Two runs that began at the same time
+ * are for the same period, however long one has to wait for the other. */
 static int read_asked(mark *self, zkl_client *client, const job *what, const zkl_grant *grant) {
     zkl_node *own = NULL;
     find_path(self, client, what->resources[0], strrchr(grant->node, '/') + 1);
@@ -109,7 +112,8 @@ static int commit(const mark *self, const job *what, zkl_lock *lock) {
     return status;
 }
 
-/* Nobody else writes it while we hold the lock: if it is there after a lost reply, it is ours. */
+/* Writes the mark, again if the reply was lost. Nobody else writes it while we hold the lock: a
+ * mark with our token is ours. */
 int mark_write(mark *self, zkl_client *client, const job *what, zkl_lock *lock) {
     int status = commit(self, what, lock);
     for (int i = 1; i < WRITES && (status == ZKL_UNKNOWN || status == ZKL_OPERATION_FAILED); i++) {

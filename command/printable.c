@@ -14,8 +14,8 @@ static bool continues(const char *at, size_t count) {
     return true;
 }
 
-/* Breaks a line (U+2028 and 2029), or turns the order of what follows around (U+061C, 200E, 200F,
- * 202A to 202E, 2066 to 2069). */
+/* Tells whether a character breaks a line (U+2028 and 2029), or changes the direction of what
+ * follows (U+061C, 200E, 200F, 202A to 202E, 2066 to 2069). */
 static bool moves_text(const char *at) {
     const unsigned char *byte = (const unsigned char *)at;
     if (byte[0] == 0xd8U) {
@@ -30,7 +30,8 @@ static bool moves_text(const char *at) {
     return byte[1] == 0x81U && byte[2] >= 0xa6U && byte[2] <= 0xa9U;
 }
 
-/* How many bytes of a character in UTF-8 begin here; 0: none does, or a control character. */
+/* Returns how many bytes the character has that begins here; 0: none begins here in UTF-8, or it is
+ * a control character. */
 static size_t length_of_character(const char *at) {
     unsigned char first = (unsigned char)at[0];
     unsigned char second = first != '\0' ? (unsigned char)at[1] : 0;
@@ -38,11 +39,11 @@ static size_t length_of_character(const char *at) {
         return first >= ' ' && first != 0x7f ? 1 : 0;
     }
     if (first >= 0xc2 && first < 0xe0 && continues(at + 1, 1)) {
-        return first == 0xc2 && second < 0xa0 ? 0 : 2; /* the controls of ISO 8859 */
+        return first == 0xc2 && second < 0xa0 ? 0 : 2; /* the control characters of ISO 8859 */
     }
     if (first >= 0xe0 && first < 0xf0 && continues(at + 1, 2)) {
         bool is_other = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0);
-        return is_other ? 0 : 3; /* too long a form; half of a pair of UTF-16 */
+        return is_other ? 0 : 3; /* longer than it need be; half of a pair of UTF-16 */
     }
     if (first >= 0xf0 && first < 0xf5 && continues(at + 1, 3)) {
         bool is_other = (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);

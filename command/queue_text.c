@@ -12,7 +12,7 @@ void queue_text_who(char text[QUEUE_TEXT_SIZE], const zkl_contender *one) {
         snprintf(text, QUEUE_TEXT_SIZE, "somebody whose node may not be read");
         return;
     }
-    if (who->host[0] == '\0') { /* of another library */
+    if (who->host[0] == '\0') { /* it is another library's */
         snprintf(raw, sizeof(raw), "%.256s", who->data[0] != '\0' ? who->data : one->node);
         printable_copy(text, QUEUE_TEXT_SIZE, raw);
         return;

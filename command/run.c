@@ -186,7 +186,7 @@ static int take(void *arg, int option, const char *value) {
     return EXIT_USAGE;
 }
 
-/* What cannot be together. */
+/* Refuses options that contradict each other. */
 static int check(const job *what) {
     int kinds = (what->mode == ZKL_READ) + (what->permits > 0) + (what->candidate != NULL);
     if (kinds > 1) {
@@ -207,8 +207,8 @@ static int check(const job *what) {
     return EXIT_DONE;
 }
 
-/* A part of the run that has started us, if there is one: to wait for what that holds is a
- * deadlock, to wait for what another part of it holds is none. */
+/* Chooses the owner: a part of the run that has started us, if there is one. To wait for what that
+ * run holds is a deadlock; to wait for what another part of it holds is none. */
 static void choose_owner(job *what) {
     const char *given = getenv("ZKLOCK_OWNER");
     bool is_nested = given != NULL && strlen(given) < sizeof(what->owner) &&
@@ -218,7 +218,7 @@ static void choose_owner(job *what) {
     bool is_drawn = getrandom(number, sizeof(number), 0) == (ssize_t)sizeof(number);
     if (has_room && is_drawn) {
         snprintf(what->owner, sizeof(what->owner), "%s/%08" PRIx32, given, (uint32_t)number[0]);
-    } else if (is_nested) { /* deep */
+    } else if (is_nested) { /* nested too deep for a part of its own */
         snprintf(what->owner, sizeof(what->owner), "%s", given);
     } else if (is_drawn) {
         snprintf(what->owner, sizeof(what->owner), "%s%016" PRIx64 "%016" PRIx64, ZKL_OWNER_SHARED,

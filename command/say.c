@@ -18,7 +18,7 @@ void say_subcommand(const char *name) {
     subcommand = name;
 }
 
-/* One write: two processes of this command, and its child, write to the same terminal. */
+/* Writes a line in one write: two processes of this command, and its child, share the terminal. */
 static void write_line(const char *end, const char *format, va_list arguments) {
     char line[LINE_SIZE];
     char text[LINE_SIZE];
@@ -29,7 +29,7 @@ static void write_line(const char *end, const char *format, va_list arguments) {
     used = (int)strlen(line);
     used += snprintf(line + used, sizeof(line) - (size_t)used, "%s\n", end);
     ssize_t ignored = write(STDERR_FILENO, line, (size_t)used);
-    (void)ignored; /* nobody could be told */
+    (void)ignored; /* there is nobody to tell */
 }
 
 void say(const char *format, ...) {

@@ -1,16 +1,17 @@
 /* Messages for people, on the standard error output. */
 #pragma once
 
-/** "zklock SUBCOMMAND: ...", or "zklock: ..." before there is one, and a line's end. One write. */
+/** Says "zklock SUBCOMMAND: ...", or "zklock: ..." before there is one, and ends the line, in one
+ *  write. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** A zkl_status, with the message of the call that has just returned it. */
+/** Says a zkl_status, with the message of the call that has just returned it. */
 void say_status(const char *what, int status);
-/** The same; with another message in place of that one. */
+/** Says a zkl_status, with another message. */
 void say_status_and(const char *what, int status, const char *message);
 
-/** Which subcommand `say` names. Static. */
+/** Sets the subcommand that `say` names. The text must stay valid. */
 void say_subcommand(const char *name);
 
-/** A mistake in the command line: the message, and where the help is. Returns EXIT_USAGE. */
+/** Says what is wrong with the command line, and where the help is. Returns EXIT_USAGE. */
 int say_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -17,23 +17,24 @@
 #include "say.h"
 
 enum {
-    ROUNDS_MAX = 3,      /* others may make a parent meanwhile */
+    ROUNDS_MAX = 3,      /* others may make a parent while we close the others */
     LOOKED_AT_MAX = 200, /* contenders of each queue */
     PROBE_SIZE = 64,
     ACL_SIZE = ZKL_ACL_MAX + sizeof(",world:anyone:r")
 };
 
-/* What it finds is kept as what --json prints. */
+/* Findings are kept as --json prints them. */
 typedef struct secure {
     bool json, yes, force, above;
     const settings *settings;
-    const char *acl;    /* that parents are to have */
-    json_t *nodes;      /* path, acl, action: "close", "make", "none" or, in vain, "refused" */
-    json_t *skipped;    /* paths that may not be read, or not be closed */
-    json_t *contenders; /* whose nodes are open */
+    const char *acl; /* the ACL that parents are to have */
+    json_t *nodes;   /* path, acl, action: "close", "make", "none", or "refused" if it could not be
+                        closed */
+    json_t *skipped; /* paths that we may not read, or not close */
+    json_t *contenders; /* contenders whose nodes are open */
     size_t to_do;
     size_t done;
-    bool refused; /* by who was asked, or as contenders are open */
+    bool refused; /* the user has said no, or contenders are open */
 } secure;
 
 static secure arguments;
@@ -58,12 +59,12 @@ static int take(void *arg, int option, const char *value) {
 
 /* ---- ACLs ------------------------------------------------------------------------------------ */
 
-/* To everybody, for more than to read. */
+/* Tells whether everybody may do more than read. */
 static bool is_open(const char *acl) {
     return everybody_may(acl, "cdwa");
 }
 
-/* The hash of a password is not for screens and logs. */
+/* Makes a value of an ACL, without the hashes of passwords, which are not for screens and logs. */
 static json_t *acl_value(const char *acl) {
     char *shown = strdup(acl);
     for (char *next = shown; next != NULL && (next = strstr(next, "digest:")) != NULL;) {
@@ -93,7 +94,8 @@ static bool is_skipped(const secure *self, const char *path) {
     return false;
 }
 
-/* What belongs to a stranger must not keep the rest open: it is named once, and passed over. */
+/* Passes over a node that we may not touch, and names it once: a stranger's node must not keep the
+ * rest open. */
 static int skip_if_refused(secure *self, const char *path, int status) {
     if (status != ZKL_NO_PERMISSION) {
         return status;
@@ -118,7 +120,7 @@ static void add_node(secure *self, const char *path, const char *acl, const char
     self->to_do += is_to_do(action) ? 1 : 0;
 }
 
-/* ZKL_NO_NODE is fine: `add` says what that means. */
+/* Looks at the node of a path. If there is none, it is to be made if `make` says so. */
 static int look_at(secure *self, zkl_client *client, const char *path, bool make) {
     zkl_node *node = NULL;
     int status = zkl_node_read(client, path, ASK_TIMEOUT_MS, &node);
@@ -145,7 +147,7 @@ static void add_contender(secure *self, const char *resource, const zkl_contende
     json_array_append_new(self->contenders, one);
 }
 
-/* One with an open node is of a program that has no node_acl yet. */
+/* Looks at the node of a contender: if it is open, the program has no node_acl yet. */
 static int look_at_contender(secure *self, zkl_client *client, const char *resource,
                              const zkl_contender *contender) {
     char path[ZKL_TRANSACTION_PATH_MAX + 1];
@@ -164,7 +166,7 @@ static int look_at_contender(secure *self, zkl_client *client, const char *resou
 static int look_at_queue(secure *self, zkl_client *client, const char *resource) {
     zkl_queue *queue = NULL;
     int status = zkl_queue_describe(client, resource, ASK_TIMEOUT_MS, &queue);
-    status = queue != NULL ? ZKL_OK : status; /* who may not be read is not open */
+    status = queue != NULL ? ZKL_OK : status; /* a contender that we may not read is not open */
     for (size_t i = 0; queue != NULL && status == ZKL_OK && i < queue->count && i < LOOKED_AT_MAX;
          i++) {
         status = look_at_contender(self, client, resource, queue->contenders[i]);
@@ -189,7 +191,8 @@ static int look_at_resource(secure *self, zkl_client *client, const zkl_resource
     return status;
 }
 
-/* The parents of the lock root, and what everybody may do with all nodes. */
+/* Looks at the parents of the lock root, and at the quotas, by which whoever may write them limits
+ * all nodes. */
 static int look_above(secure *self, zkl_client *client) {
     char path[ZKL_TRANSACTION_PATH_MAX + 1];
     snprintf(path, sizeof(path), "%s", self->settings->values[SETTING_LOCK_ROOT]);
@@ -202,7 +205,8 @@ static int look_above(secure *self, zkl_client *client) {
     return status == ZKL_OK ? look_at(self, client, "/", false) : status;
 }
 
-/* The lock root first: then strangers make no more resources. What is above comes last. */
+/* Looks at everything, the lock root first: once it is closed strangers make no more resources.
+ * What is above comes last. */
 static int survey(secure *self, zkl_client *client) {
     zkl_resource_list *list = NULL;
     self->to_do = 0;
@@ -211,7 +215,7 @@ static int survey(secure *self, zkl_client *client) {
     int status = look_at(self, client, self->settings->values[SETTING_LOCK_ROOT], true);
     if (status == ZKL_OK) {
         status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
-        status = list != NULL ? ZKL_OK : status; /* each of them is looked at */
+        status = list != NULL ? ZKL_OK : status; /* we look at each resource that was listed */
     }
     for (size_t i = 0; list != NULL && status == ZKL_OK && i < list->count; i++) {
         status = look_at_resource(self, client, list->resources[i]);
@@ -281,7 +285,8 @@ static bool may_begin(const secure *self) {
 
 /* ---- Doing it -------------------------------------------------------------------------------- */
 
-/* A lock below a parent with that ACL: so it cannot lock us out. It makes the lock root as well. */
+/* Tries a lock below a parent with the new ACL, so that it cannot lock us out. This makes the lock
+ * root too. */
 static int try_acl(const secure *self, zkl_client *client) {
     uint64_t number = 0;
     char resource[PROBE_SIZE];
@@ -306,7 +311,7 @@ static int try_acl(const secure *self, zkl_client *client) {
     return status;
 }
 
-/* Everybody may still read "/": it is not ours alone. */
+/* Closes a node. Everybody may still read "/", which is not only ours. */
 static int close_node(secure *self, zkl_client *client, const char *path) {
     char acl[ACL_SIZE];
     bool is_top = strcmp(path, "/") == 0;
@@ -322,7 +327,7 @@ static int close_node(secure *self, zkl_client *client, const char *path) {
         if (!self->json) {
             printf("closed %s\n", printable(path));
         }
-    } else if (status == ZKL_NO_NODE) { /* a parent that nobody needs any more */
+    } else if (status == ZKL_NO_NODE) { /* a parent that was removed meanwhile */
         status = ZKL_OK;
     }
     zkl_report_free(node);
@@ -333,7 +338,7 @@ static int close_all(secure *self, zkl_client *client) {
     size_t i = 0;
     const json_t *one = NULL;
     json_array_foreach(self->nodes, i, one) {
-        if (is_to_do(text_of(one, "action"))) { /* one that is to be made has been made by now */
+        if (is_to_do(text_of(one, "action"))) { /* a node that was to be made exists by now */
             int status = close_node(self, client, text_of(one, "path"));
             if (status != ZKL_OK) {
                 return status;
@@ -343,7 +348,7 @@ static int close_all(secure *self, zkl_client *client) {
     return ZKL_OK;
 }
 
-/* Looks again afterwards: while the lock root was open somebody may have made others. */
+/* Closes all nodes, and looks again: somebody may have made others while the lock root was open. */
 static int close_in_rounds(secure *self, zkl_client *client) {
     int status = try_acl(self, client);
     for (int round = 0; status == ZKL_OK && round < ROUNDS_MAX && self->to_do > 0; round++) {

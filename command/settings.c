@@ -13,7 +13,7 @@
 #include "say.h"
 
 enum {
-    FILE_SIZE_MAX = 65536, /* of a file of settings, or of secrets */
+    FILE_SIZE_MAX = 65536, /* the most bytes of a file of settings, or of secrets */
     ENVIRONMENT_NAME_SIZE = 64,
     PATH_SIZE = 1024
 };
@@ -32,13 +32,13 @@ static bool may_be_read_by_others(int file) {
            (status.st_mode & (S_IRWXG | S_IRWXO)) != 0;
 }
 
-/* Returns whether the file has been read as a string. */
+/* Reads a file as a string. False: it has said why not. */
 static bool read_text(const char *path, int file, char text[FILE_SIZE_MAX + 2]) {
     size_t length = 0;
     ssize_t more = 0;
     while (length <= FILE_SIZE_MAX &&
            (more = read(file, text + length, FILE_SIZE_MAX + 1 - length)) > 0) {
-        length += (size_t)more; /* a pipe gives it bit by bit */
+        length += (size_t)more; /* a pipe returns a part at a time */
     }
     if (more < 0) {
         say("%s: %s", path, strerror(errno));
@@ -52,7 +52,7 @@ static bool read_text(const char *path, int file, char text[FILE_SIZE_MAX + 2]) 
     return true;
 }
 
-/* A whole file as a string, to be freed. NULL: it has said why. */
+/* Reads a whole file as a string, which the caller frees. NULL: it has said why not. */
 static char *read_file(const char *path, bool is_secret) {
     char *text = calloc(1, FILE_SIZE_MAX + 2);
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -80,7 +80,7 @@ static void free_secret(char *text) {
     }
 }
 
-/* Without the spaces around it, and without its line's end. Changes the text. */
+/* Cuts the spaces around a text, and its line's end. Changes the text. */
 static char *trimmed(char *text) {
     while (isspace((unsigned char)*text)) {
         text++;
@@ -104,7 +104,7 @@ static bool find(const char *name, setting *found) {
     return false;
 }
 
-/* ZKLOCK_LOCK_ROOT */
+/* Writes the name of a setting in the environment, as ZKLOCK_LOCK_ROOT. */
 static void environment_name(char name[ENVIRONMENT_NAME_SIZE], setting which) {
     snprintf(name, ENVIRONMENT_NAME_SIZE, "ZKLOCK_%s", setting_descriptions[which].name);
     for (char *at = name; *at != '\0'; at++) {
@@ -124,7 +124,7 @@ static void take_environment(settings *self) {
     }
 }
 
-/* One line of a file: NAME = VALUE, a comment, or nothing. */
+/* Takes one line of a file: NAME = VALUE, a comment, or nothing. */
 static bool take_line(settings *self, const char *path, int number, char *line,
                       bool seen[SETTING_COUNT]) {
     setting which = SETTING_HOSTS;
@@ -154,7 +154,8 @@ static bool take_line(settings *self, const char *path, int number, char *line,
     return true;
 }
 
-/* The values stay in the text, until the process ends. */
+/* Takes the settings of a file. The values point into its text, which is kept until the process
+ * ends. */
 static bool take_file(settings *self, const char *path) {
     static char *text;
     bool seen[SETTING_COUNT] = { false };
@@ -173,8 +174,9 @@ static bool take_file(settings *self, const char *path) {
     return text != NULL;
 }
 
-/* The first of the usual ones that exists; a file that may not be read is a mistake, no absence. */
-static const char *usual_file(char path[PATH_SIZE]) {
+/* Finds the first of the default files that exists; NULL: none does. A file that we may not read
+ * exists, and is a mistake. */
+static const char *default_file(char path[PATH_SIZE]) {
     const char *base = getenv("XDG_CONFIG_HOME");
     const char *home = getenv("HOME");
     path[0] = '\0';
@@ -193,7 +195,7 @@ static const char *usual_file(char path[PATH_SIZE]) {
 static bool take_files(settings *self) {
     char path[PATH_SIZE];
     const char *given = self->file != NULL ? self->file : getenv("ZKLOCK_CONFIG");
-    const char *file = given != NULL && given[0] != '\0' ? given : usual_file(path);
+    const char *file = given != NULL && given[0] != '\0' ? given : default_file(path);
     return file == NULL || take_file(self, file);
 }
 
@@ -229,7 +231,8 @@ bool settings_complete(settings *self) {
 /* ---- The client --------------------------------------------------------------------------------
  */
 
-/* Ends the line, without the CR of an editor of another system. Returns what follows, or NULL. */
+/* Ends the line, and cuts the CR that an editor of another system leaves. Returns what follows, or
+ * NULL. */
 static char *end_line(char *line) {
     char *end = strchr(line, '\n');
     if (end != NULL) {
@@ -242,7 +245,7 @@ static char *end_line(char *line) {
     return end != NULL ? end + 1 : NULL;
 }
 
-/* Lines SCHEME:SECRET. Returns how many, or -1: it has said why. */
+/* Reads lines of SCHEME:SECRET. Returns how many, or -1: it has said what is wrong. */
 static int read_credentials(const char *path, char *text,
                             zkl_credential credentials[ZKL_CREDENTIALS_MAX]) {
     int count = 0;
@@ -254,7 +257,9 @@ static int read_credentials(const char *path, char *text,
         if (line[0] == '#' || line[0] == '\0') {
             continue;
         }
-        if (colon == NULL || count == ZKL_CREDENTIALS_MAX) { /* the line itself is a secret */
+        if (colon == NULL ||
+            count ==
+                ZKL_CREDENTIALS_MAX) { /* the message must not show the line, which is a secret */
             say("%s: line %d: %s", path, number,
                 colon == NULL ? "must be SCHEME:SECRET" : "is one credential too many");
             return -1;
@@ -266,7 +271,8 @@ static int read_credentials(const char *path, char *text,
     return count;
 }
 
-/* The first line of a file with a secret; NULL in *secret if there is no such setting. */
+/* Reads the first line of a file with a secret. *secret is NULL if there is no such setting. False:
+ * it has said why not. */
 static bool read_secret(const settings *self, setting which, char **secret) {
     *secret = NULL;
     if (self->values[which] == NULL) {
@@ -326,7 +332,7 @@ int settings_open_client(const settings *self, const zkl_client_options *options
     all.security = &security;
     security.credentials = credentials;
     bool is_right = read_secret(self, SETTING_SASL_PASSWORD_FILE, &password);
-    free_secret(password); /* the library reads it at each login; here its permissions were seen */
+    free_secret(password); /* the library reads it at each login; we only check its permissions */
     password = NULL;
     is_right = is_right && read_secret(self, SETTING_TLS_KEY_PASSWORD_FILE, &password);
     if (is_right && path != NULL) {

@@ -1,7 +1,8 @@
 /*
- * Where the servers are, and how the command shows who it is. Each setting is given as an option,
- * in the environment (--lock-root is ZKLOCK_LOCK_ROOT there) or in a file of settings (lock-root =
- * ...); the first of these that has it counts. No secret is a setting, only the file that has it.
+ * The settings: where the servers are, and how the command shows who it is. Each is given as an
+ * option, in the environment (--lock-root is ZKLOCK_LOCK_ROOT there) or in a file (lock-root =
+ * ...); the first of these that has it counts. A secret is never a setting, but the file that has
+ * it is.
  */
 #pragma once
 
@@ -52,22 +53,22 @@ typedef struct setting_description {
 extern const setting_description setting_descriptions[SETTING_COUNT];
 
 typedef struct settings {
-    const char *values[SETTING_COUNT]; /* from the options at first, then from all */
-    const char *file;                  /* of --config; NULL: see settings_complete */
+    const char *values[SETTING_COUNT]; /* from the options at first; after settings_complete from
+                                          everywhere */
+    const char *file;                  /* the file of --config; NULL: see settings_complete */
     int64_t session_timeout_ms;
     int64_t tick_time_ms;
     int64_t connect_timeout_ms;
-    bool silent; /* a client that cannot be opened is not told of */
+    bool silent; /* says nothing if a client cannot be opened */
 } settings;
 
 /**
  * Adds what the environment, the file and the defaults have. The file is that of --config, else of
  * ZKLOCK_CONFIG, else the first of these that exists: $XDG_CONFIG_HOME/zklock/config (or
- * ~/.config/zklock/config), /etc/zklock/config. Returns whether all is right; if not it has said
- * why.
+ * ~/.config/zklock/config), /etc/zklock/config. False: something is wrong, and it has said what.
  */
 bool settings_complete(settings *self);
 
-/** Opens a client. Returns ZKL_OK; else the status, and has said why. */
+/** Opens a client. Returns ZKL_OK; or another status, and has said why. */
 int settings_open_client(const settings *self, const zkl_client_options *options,
                          zkl_client **client);

@@ -18,7 +18,7 @@
 typedef struct show {
     const settings *settings;
     bool json;
-    bool names; /* and nothing else */
+    bool names; /* only names are printed */
     const char *resource;
 } show;
 
@@ -45,7 +45,7 @@ static int take(void *arg, int option, const char *value) {
 
 /* ---- How it is printed ----------------------------------------------------------------------- */
 
-/* Colour is for terminals whose users have not said no (NO_COLOR). */
+/* Tells whether to use colours: on a terminal, unless the user has set NO_COLOR. */
 static bool has_colour(void) {
     const char *no = getenv("NO_COLOR");
     return isatty(STDOUT_FILENO) != 0 && (no == NULL || no[0] == '\0');
@@ -59,7 +59,7 @@ static void print_state(const char *text, bool is_good) {
     }
 }
 
-/* Whatever it consists of: a name may have spaces, and quotes. */
+/* Prints a name as it is, and a NUL: it may have spaces, and quotes. */
 static void print_name(const char *name) {
     fputs(name, stdout);
     putchar('\0');

@@ -22,9 +22,9 @@
 enum {
     INTERVAL_MIN_MS = 200,
     ROWS_OFF_TERMINAL = 20,
-    ROWS_ABOVE = 2, /* the header */
+    ROWS_ABOVE = 2, /* lines of the header */
     DESCRIBED_MAX = 40,
-    READ_MAX = 4000, /* in one look: a description reads each contender of a queue */
+    READ_MAX = 4000, /* contenders in one look: to describe a queue we read each of them */
     COLUMNS_OFF_TERMINAL = 80,
     LINE_SIZE = 2048
 };
@@ -36,7 +36,7 @@ typedef struct top {
     int rows;
     int columns;
     int signals; /* a signalfd */
-    int quit_by; /* the signal; 0: none */
+    int quit_by; /* the signal that has ended it; 0: none */
     struct termios found;
 } top;
 
@@ -64,7 +64,8 @@ static void measure(top *self) {
     self->columns = is_known && size.ws_col > 0 ? size.ws_col : COLUMNS_OFF_TERMINAL;
 }
 
-/* The client's threads take none of them. Until here Ctrl-C ends a wait for a connection. */
+/* Takes the signals from a descriptor. The client's threads take none of them. Until here Ctrl-C
+ * ends a wait for a connection. */
 static bool take_signals(top *self) {
     sigset_t set;
     sigemptyset(&set);
@@ -78,7 +79,8 @@ static bool take_signals(top *self) {
     return self->signals >= 0;
 }
 
-/* Keys come one by one, and a signal is read in its turn: so the terminal is always given back. */
+/* Sets the terminal so that keys come one by one. Signals are read in their turn, so the terminal
+ * is always given back. */
 static bool take_terminal(top *self) {
     if (tcgetattr(STDIN_FILENO, &self->found) != 0) {
         return false;
@@ -96,7 +98,7 @@ static void give_terminal_back(const top *self) {
     tcsetattr(STDIN_FILENO, TCSANOW, &self->found);
 }
 
-/* Ctrl-Z: the shell gets its terminal as it was. */
+/* Stops for Ctrl-Z: the shell gets its terminal back as it was. */
 static void stop(top *self) {
     give_terminal_back(self);
     raise(SIGSTOP);
@@ -104,7 +106,7 @@ static void stop(top *self) {
     measure(self);
 }
 
-/* Returns whether it goes on: q, or a signal, ends it. */
+/* Reads keys and signals. False: q, or a signal, ends it. */
 static bool handle_input(top *self) {
     struct signalfd_siginfo news;
     char key = '\0';
@@ -127,7 +129,7 @@ static bool handle_input(top *self) {
     return true;
 }
 
-/* Until the next look; a key or a signal comes earlier. */
+/* Waits until the next look, or for a key or a signal. False: it ends. */
 static bool wait_for_input(top *self) {
     struct pollfd files[] = { { .fd = self->signals, .events = POLLIN },
                               { .fd = STDIN_FILENO, .events = POLLIN } };
@@ -146,7 +148,7 @@ static int compare(const void *one, const void *other) {
     return strcmp(first->name, second->name);
 }
 
-/* Cut to the width of the screen, not in the middle of a character. */
+/* Prints a line, cut to the width of the screen, but not in the middle of a character. */
 static void print_line(const top *self, const char *line) {
     int column = 0;
     const char *at = line;
@@ -158,7 +160,7 @@ static void print_line(const top *self, const char *line) {
            self->on_terminal ? "\x1b[K" : "");
 }
 
-/* As long as not too much has been read in this look. */
+/* Describes a resource: with its holder, unless too much has been read in this look. */
 static void describe(zkl_client *client, const zkl_resource *one, size_t *read,
                      char text[LINE_SIZE]) {
     zkl_queue *queue = NULL;
@@ -250,7 +252,7 @@ static int watch(top *self, zkl_client *client) {
     }
     do {
         status = look(self, client);
-        if (status == ZKL_TIMEOUT) { /* an outage is worth seeing to its end */
+        if (status == ZKL_TIMEOUT) { /* it goes on through an outage */
             print_line(self, zkl_error_message());
             fflush(stdout);
         }
