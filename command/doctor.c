@@ -502,8 +502,9 @@ static void judge_locks(doctor *self, zkl_client *client, int opened, zkl_client
         judge_node(self, client, &with);
         judge_permissions(self, &with, opened, stranger);
     } else {
-        find(self, LEVEL_BAD, "locks", "none could be acquired: %s. %s", zkl_strerror(status),
-             zkl_error_message());
+        char why[SAY_WHY_SIZE];
+        say_why(why, status);
+        find(self, LEVEL_BAD, "locks", "none could be acquired: %s", why);
     }
     probe_end(&with);
 }
@@ -529,9 +530,10 @@ static void judge_queues(doctor *self, zkl_client *client) {
         }
     }
     if (status != ZKL_OK) {
-        find(self, list != NULL ? LEVEL_WARNING : LEVEL_BAD, "resources",
-             "cannot be listed%s: %s. %s", list != NULL ? ", some of them" : "",
-             zkl_strerror(status), zkl_error_message());
+        char why[SAY_WHY_SIZE];
+        say_why(why, status);
+        find(self, list != NULL ? LEVEL_WARNING : LEVEL_BAD, "resources", "cannot be listed%s: %s",
+             list != NULL ? ", some of them" : "", why);
     } else if (long_queues == 0) {
         find(self, LEVEL_OK, "resources", "%zu below %s, none with a queue that is too long", count,
              self->settings->values[SETTING_LOCK_ROOT]);

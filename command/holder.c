@@ -540,8 +540,9 @@ static int look_at_mark(holder *self, bool *is_due) {
 static int mark_success(holder *self) {
     int status = mark_write(&self->mark, self->client, self->job, self->lock);
     if (status != ZKL_OK) {
-        say("%s: it has succeeded, and that could not be marked: %s. %s", self->job->resources[0],
-            zkl_strerror(status), zkl_error_message());
+        char why[SAY_WHY_SIZE];
+        say_why(why, status);
+        say("%s: it has succeeded, and that could not be marked: %s", self->job->resources[0], why);
     }
     return exit_status_of(status);
 }

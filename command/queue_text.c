@@ -31,9 +31,12 @@ void queue_text_age(char text[DURATION_TEXT_SIZE], const zkl_contender *one) {
     }
 }
 
+/* Counts what is before the contender of our session. A contender without a session (0) is never
+ * ours, even while we have no session either. */
 static size_t position_of(const zkl_queue *queue, int64_t session_id) {
     size_t at = 0;
-    while (at < queue->count && queue->contenders[at]->session_id != session_id) {
+    while (at < queue->count &&
+           (session_id == 0 || queue->contenders[at]->session_id != session_id)) {
         at++;
     }
     return at;

@@ -1,6 +1,7 @@
 #include "say.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,14 +44,23 @@ void say_status(const char *what, int status) {
     say_status_and(what, status, zkl_error_message());
 }
 
-void say_status_and(const char *what, int status, const char *message) {
-    char details[LINE_SIZE];
+static void write_why(char why[SAY_WHY_SIZE], int status, const char *message) {
+    char details[SAY_WHY_SIZE];
     field_names_translate(details, sizeof(details), message);
-    if (status == ZKL_INVALID_ARGUMENT && details[0] != '\0') {
-        say("%s", details); /* names the argument itself, and its rule */
-        return;
-    }
-    say("%s: %s%s%s", what, zkl_strerror(status), details[0] != '\0' ? ". " : "", details);
+    bool is_enough = status == ZKL_INVALID_ARGUMENT && details[0] != '\0';
+    snprintf(why, SAY_WHY_SIZE, "%.200s%s%.800s", is_enough ? "" : zkl_strerror(status),
+             is_enough || details[0] == '\0' ? "" : ". ", details);
+}
+
+void say_why(char why[SAY_WHY_SIZE], int status) {
+    write_why(why, status, zkl_error_message());
+}
+
+void say_status_and(const char *what, int status, const char *message) {
+    char why[SAY_WHY_SIZE];
+    write_why(why, status, message);
+    bool is_named = status == ZKL_INVALID_ARGUMENT && message[0] != '\0';
+    say("%s%s%s", is_named ? "" : what, is_named ? "" : ": ", why);
 }
 
 int say_usage(const char *format, ...) {

@@ -1,12 +1,17 @@
 /* Messages for people, on the standard error output. */
 #pragma once
 
+enum { SAY_WHY_SIZE = 1024 };
+
 /** Says "zklock SUBCOMMAND: ...", or "zklock: ..." before there is one, and ends the line, in one
  *  write. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Says a zkl_status, with the message of the call that has just returned it. */
 void say_status(const char *what, int status);
+/** Writes why the call that has just returned a zkl_status has failed: the status, and the call's
+ *  message, if it has one. */
+void say_why(char why[SAY_WHY_SIZE], int status);
 /** Says a zkl_status, with another message. */
 void say_status_and(const char *what, int status, const char *message);
 

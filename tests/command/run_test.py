@@ -113,7 +113,7 @@ class Ends(CommandTest):
 
     def test_at_once_if_it_is_asked_to_while_it_connects(self):
         process = self.start("run", "--hosts", "192.0.2.1:2181", self.resource, "true")
-        time.sleep(0.5)
+        wait_until(lambda: children_of(process.pid), "the holder is there, and connects")
         self.signal(process, signal.SIGINT)
         self.end(process, 128 + signal.SIGINT)
 
@@ -135,10 +135,8 @@ class Gives(CommandTest):
         line = "echo $ZKLOCK_SLOT; while [ ! -e go ]; do sleep 0.05; done"
         holders = [self.start("run", "--semaphore", "3", self.resource, "-c", line) for _ in range(3)]
         self.wait_for_queue(3)
-        fourth = self.start("run", "--semaphore", "3", self.resource, "-c", "echo $ZKLOCK_SLOT")
+        fourth = self.start("run", "--semaphore", "3", self.resource, "-c", "[ -e go ] && echo $ZKLOCK_SLOT")
         self.wait_for_queue(4)
-        time.sleep(0.3)
-        self.assertIsNone(fourth.poll())
         with open(self.path("go"), "w", encoding="ascii"):
             pass
         slots = sorted(self.end(holder, 0)[0].strip() for holder in holders)
