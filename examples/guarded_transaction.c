@@ -56,7 +56,7 @@ static int write_run(zkl_lock *lock, const char *text) {
     return status;
 }
 
-/* What each status says about the write. */
+/* Explains what each status says about the write. */
 static void explain(int status) {
     const char *applied = "nothing was written";
     if (status == ZKL_OK) {

@@ -16,12 +16,12 @@
 
 enum { STEP_MS = 500 };
 
-/* The callbacks run on zklock's thread, and pass this to the main thread. */
+/* What the callbacks, which run on zklock's thread, pass to the main thread. */
 typedef struct service {
     zkl_election *election;
     _Atomic int64_t asked_term; /* the term that somebody asks to end; 0: none */
     atomic_int campaign_status; /* ZKL_OK, or why the last campaign failed */
-    atomic_bool campaigning;    /* its callback is still to come */
+    atomic_bool campaigning;    /* the callback of a campaign is still to come */
 } service;
 
 static sigset_t signals; /* SIGINT and SIGTERM */
@@ -37,20 +37,22 @@ static void on_lost(void *arg, int64_t term, int reason) {
     fprintf(stderr, "term %lld is over: %s\n", (long long)term, zkl_strerror(reason));
 }
 
-/* Caused by `queue_operator HOSTS revoke`, for example. The main thread, which works, resigns. */
+/* Notes that somebody asks us to resign, for example by `queue_operator HOSTS revoke`. The main
+ * thread, which works, resigns. */
 static void on_resignation_asked(void *arg, int64_t term) {
     service *self = arg;
     fprintf(stderr, "asked to resign in term %lld\n", (long long)term);
     self->asked_term = term;
 }
 
-/* A term can be lost in the moment between the election and this callback, which then says why:
- * that is as ordinary as any other loss. */
+/* Tells whether the term was lost between the election and the campaign's callback, which then says
+ * why. That is as ordinary as any other loss. */
 static bool lost_before_it_began(int status) {
     return status == ZKL_SESSION_EXPIRED || status == ZKL_LEASE_ENDED || status == ZKL_NODE_DELETED;
 }
 
-/* After a failed campaign the program ends: a person has to look at it. */
+/* Notes how a campaign has ended. After a failed one the program ends, as a person has to look at
+ * it. */
 static void on_campaign_ended(void *arg, int status, int64_t term) {
     service *self = arg;
     (void)term;
@@ -61,10 +63,11 @@ static void on_campaign_ended(void *arg, int status, int64_t term) {
         }
     }
     if (status != ZKL_OK) {
-        fprintf(stderr, "%s\n", zkl_error_message()); /* of the campaign: in its callback only */
+        fprintf(stderr, "%s\n",
+                zkl_error_message()); /* the campaign's message, available only in its callback */
     }
     self->campaign_status = status;
-    self->campaigning = false; /* the last look at `self`, which may go now */
+    self->campaigning = false; /* last, as `self` may be gone after it */
 }
 
 static void on_leader(void *arg, const zkl_leader *leader) {
@@ -78,8 +81,8 @@ static void on_leader(void *arg, const zkl_leader *leader) {
     }
 }
 
-/* What only the leader may do. A real one passes the term with each write, and its store refuses
- * lower terms. */
+/* Does what only the leader may do. A real leader passes the term with each write, and its store
+ * refuses lower terms. */
 static void work(int64_t term) {
     printf("working in term %lld\n", (long long)term);
 }
@@ -93,14 +96,14 @@ static int campaign(service *self) {
     return status;
 }
 
-/* Resigning says that the work has stopped, which is true here. Then it is a candidate again,
+/* Resigns, which says that the work has stopped, as is true here. Then it is a candidate again,
  * behind those that wait. */
 static int resign_and_campaign(service *self) {
     (void)zkl_election_resign(self->election, 0);
     return campaign(self);
 }
 
-/* One step of work, if this instance leads. SUSPECT: perhaps it no longer does, so it pauses. */
+/* Does one step of work, if this instance leads. SUSPECT: it may no longer lead, so it pauses. */
 static int step(service *self) {
     zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
     (void)zkl_lock_info(zkl_election_lock(self->election), &now);
@@ -140,7 +143,7 @@ static int run(zkl_client *client, int argc, char **argv) {
     }
     zkl_observer_close(observer);
     zkl_election_close(self.election); /* resigns */
-    while (self.campaigning) {         /* its callback comes all the same, and needs `self` */
+    while (self.campaigning) {         /* the callback still comes, and needs `self` */
         (void)sigtimedwait(&signals, NULL, &step_length);
     }
     return status;

@@ -53,7 +53,7 @@ static int break_node(zkl_client *client, const char *resource, const char *node
     return status;
 }
 
-/* The call looks twice, idle_ms apart, so it needs that much more time. */
+/* Removes idle nodes. The call looks twice, idle_ms apart, so it needs that much more time. */
 static int remove_idle(zkl_client *client, const char *idle) {
     size_t removed = 0;
     char *end = NULL;
@@ -63,7 +63,7 @@ static int remove_idle(zkl_client *client, const char *idle) {
         return ZKL_INVALID_ARGUMENT;
     }
     int status = zkl_parents_remove_idle(client, idle_ms, idle_ms + TIMEOUT_MS, &removed);
-    printf("%zu removed\n", removed); /* whatever the status */
+    printf("%zu removed\n", removed); /* whatever the status is */
     return status;
 }
 

@@ -80,7 +80,7 @@ static sight look(void) {
     return seen;
 }
 
-/* Both are in the queue, and the first one has changed. */
+/* Waits until both instances are in the queue, and another one leads. */
 static sight expect_another_leader(const char *before) {
     int64_t until_ms = zkl_testing_now_ms() + SOON_MS;
     sight seen = look();
@@ -139,7 +139,7 @@ static void leader_resigns_when_asked_and_follows_when_broken(void *arg) {
     end();
 }
 
-/* The instance that leads does not react. */
+/* Asks a holder that does not react, and breaks its lock. */
 static void operator_asks_in_vain_and_breaks(void *arg) {
     char revoke[] = "revoke";
     char break_it[] = "break";

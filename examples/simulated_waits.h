@@ -1,7 +1,7 @@
 /*
- * What examples wait in, on simulated servers: threads are tasks there, and time passes in zklock
- * only. The linker (--wrap) puts these in place of pthread_create, pthread_join, nanosleep, poll
- * and sigtimedwait.
+ * The functions in which examples wait, for simulated servers: there threads are tasks, and time
+ * passes only in zklock. The linker (--wrap) puts these in the place of pthread_create,
+ * pthread_join, nanosleep, poll and sigtimedwait.
  */
 #pragma once
 
@@ -10,5 +10,5 @@
 /* From this moment on sigtimedwait returns SIGINT. */
 extern int64_t simulated_signal_at_ms;
 
-/* Is called in the next nanosleep, while the example works; NULL: nothing is. */
+/* Called in the next nanosleep, while the example works. NULL: nothing is called. */
 extern void (*simulated_accident)(void);

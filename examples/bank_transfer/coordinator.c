@@ -17,7 +17,7 @@ enum { LOOK_EVERY_MS = 2, ENDED = 0 };
 struct coordinator {
     const struct bank *bank;
     struct board *board;
-    pid_t processes[PROCESSES_MAX]; /* ENDED: it has ended of itself */
+    pid_t processes[PROCESSES_MAX]; /* ENDED: it is not running */
     int next_victim;
 };
 
@@ -29,7 +29,7 @@ static void start(struct coordinator *self, int index) {
         board_fail(self->board, "fork: %s", strerror(errno));
         self->processes[index] = ENDED;
     } else if (self->processes[index] == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* no child outlives the coordinator */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* so no child outlives the coordinator */
         _exit(getppid() == parent ? teller_run(self->bank, self->board, index) : EXIT_FAILURE);
     }
 }
@@ -40,7 +40,7 @@ static void kill_one(struct coordinator *self, int index) {
     self->processes[index] = ENDED;
 }
 
-/* Whether a process that holds locks was killed and started again. */
+/* Kills a process that holds locks, and starts it again. False: none holds any. */
 static bool kill_a_holder(struct coordinator *self) {
     for (int i = 0; i < self->bank->processes; i++) {
         int index = (self->next_victim + i) % self->bank->processes;
@@ -55,7 +55,7 @@ static bool kill_a_holder(struct coordinator *self) {
     return false;
 }
 
-/* In equal parts of the work. */
+/* Tells whether the next kill is due: kills are spread evenly over the first half of the work. */
 static bool is_kill_due(const struct coordinator *self, int kills) {
     int decided = atomic_load(&self->board->decided);
     return kills < self->bank->kills &&

@@ -8,7 +8,7 @@
 struct course {
     int kills;
     int64_t took_ms;
-    bool all_ended; /* of themselves, within the bound */
+    bool all_ended; /* all processes have ended by themselves within the bound */
 };
 
 /** Runs all processes to the end. No client may be open: a handle does not survive fork(). */

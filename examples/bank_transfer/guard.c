@@ -36,7 +36,8 @@ static int acquire_one(zkl_client *client, const char *resource, int64_t timeout
     return status;
 }
 
-/* The holder of one account waits for the holder of the other, which wants the first. */
+/* Acquires one lock after the other. Two that do so in opposite orders deadlock: each holds what
+ * the other waits for. */
 static int acquire_one_by_one(struct guard *guard, zkl_client *client, struct transfer *transfer,
                               int64_t timeout_ms) {
     const struct bank *bank = guard->bank;

@@ -11,8 +11,8 @@ struct guard {
     zkl_lock *one_by_one[2];
 };
 
-/** Acquires both within one deadline, and writes their tokens into the transfer. ZKL_OK, or the
- *  status of what failed, and none is held. End the guard in any case. */
+/** Acquires both within one deadline, and writes their tokens into the transfer. Returns ZKL_OK; or
+ *  the status of what failed, and then end the guard too. */
 int guard_acquire(struct guard *guard, zkl_client *client, struct transfer *transfer,
                   int64_t timeout_ms);
 

@@ -11,7 +11,8 @@ enum { EMPTY_WITHIN_MS = 20000 };
 struct counts {
     int of[OUTCOME_KILLED + 1];
     int killed_but_written;
-    int contradictions; /* finished and not in the database, or timed out and there */
+    int contradictions; /* finished transfers that are not in the database, and timed-out ones that
+                           are */
     struct audit audit;
 };
 
@@ -47,7 +48,7 @@ static void count(const struct bank *bank, struct board *board, struct counts *c
     store_close(store);
 }
 
-/* A set that gets them all has found no other node before its own. */
+/* Locks all accounts: a set that is granted has found no other node before its own. */
 static int lock_all(const struct bank *bank, zkl_client *client) {
     zkl_lock_member members[ACCOUNTS];
     for (int i = 0; i < ACCOUNTS; i++) {

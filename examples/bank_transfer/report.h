@@ -1,4 +1,4 @@
-/* What has come of it, counted from the database and the board, and whether that is right. */
+/* Counts what has become of the transfers, from the database and the board, and judges it. */
 #pragma once
 
 #include "board.h"

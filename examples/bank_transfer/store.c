@@ -129,7 +129,7 @@ static enum store_status execute(struct store *store, enum statement which) {
     return sqlite3_reset(prepared) == SQLITE_OK ? STORE_OK : STORE_ERROR;
 }
 
-/* If it changed no row, its WHERE refused it. */
+/* Executes an update with a fence. If it has changed no row, its WHERE has refused it. */
 static enum store_status execute_fenced(struct store *store, enum statement which) {
     if (execute(store, which) != STORE_OK) {
         return STORE_ERROR;
@@ -146,7 +146,7 @@ static enum store_status read_number(struct store *store, enum statement which, 
     return sqlite3_reset(prepared) == SQLITE_OK && found ? STORE_OK : STORE_ERROR;
 }
 
-/* Both of what `step` does to one account, or none. */
+/* Runs `step`, which changes both accounts, in a transaction: both or none. */
 static enum store_status in_transaction(struct store *store, const struct transfer *transfer,
                                         enum store_status (*step)(struct store *,
                                                                   const struct transfer *)) {

@@ -2,8 +2,8 @@
  * The store: accounts in a real SQLite database, and the transfers between them.
  *
  * Both accounts of a transfer are claimed with the tokens of the grant before the first read, and
- * both writes require those very tokens: what a holder writes that has been overtaken is refused.
- * ../inventory/README.md tells why.
+ * both writes require those very tokens: so the store refuses the writes of a holder that was
+ * overtaken. ../inventory/README.md says why.
  *
  * A store is one connection: one thread uses it, and it does not cross fork().
  */
@@ -23,7 +23,7 @@ enum store_status {
 /** One of the two accounts of a transfer. */
 struct leg {
     int account;
-    int64_t token; /* of the lock on it */
+    int64_t token; /* that of the lock on the account */
     int64_t balance;
 };
 
@@ -36,19 +36,20 @@ struct transfer {
 
 /** What the database says in the end. */
 struct audit {
-    int64_t total;    /* of all balances */
-    int64_t wrong;    /* accounts whose balance is not the sum of their transfers */
-    int64_t negative; /* balances */
+    int64_t total;    /* the sum of all balances */
+    int64_t wrong;    /* how many accounts have a balance that is not the sum of their transfers */
+    int64_t negative; /* how many accounts have a negative balance */
 };
 
-/** Makes the database, with that many accounts, numbered from 0, of one balance. */
+/** Makes the database with that many accounts, numbered from 0, all with one balance. */
 enum store_status store_create(const char *path, int accounts, int64_t balance);
 
 /** Opens a connection. Close `*opened` in any case: on STORE_ERROR, store_error() has the reason.
  */
 enum store_status store_open(const char *path, struct store **opened);
-/** NULL is allowed. */
+/** Closes a connection. NULL does nothing. */
 void store_close(struct store *store);
+/** Returns what went wrong last. */
 const char *store_error(const struct store *store);
 
 /** Claims both accounts with their tokens, and only then reads their balances. */
@@ -58,6 +59,7 @@ enum store_status store_claim_and_read(struct store *store, struct transfer *tra
  *  claimed by these very tokens. */
 enum store_status store_write(struct store *store, const struct transfer *transfer);
 
-/** Whether a transfer of this number was written. */
+/** Finds out whether a transfer of this number was written. */
 enum store_status store_has(struct store *store, int number, bool *has);
+/** Adds up what the database says in the end. */
 enum store_status store_audit(struct store *store, int64_t first_balance, struct audit *audit);

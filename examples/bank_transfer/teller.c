@@ -10,11 +10,11 @@ enum {
     SESSION_TIMEOUT_MS = 2000, /* the locks of a process that is killed are gone soon after it */
     CONNECT_TIMEOUT_MS = 20000,
     CLOSE_TIMEOUT_MS = 10000,
-    WORK_MS = 3,      /* while both accounts are held; some processes are killed then */
+    WORK_MS = 3,      /* how long both accounts are held; some processes are killed then */
     HURRY_ONE_IN = 8, /* one transfer in eight has a deadline that may pass */
     HURRIED_MS = 60,
     PATIENT_MS = 40000,
-    DEADLOCK_MS = 1500, /* with one lock after the other, a deadlock lasts until this deadline */
+    DEADLOCK_MS = 1500, /* a deadlock lasts until this deadline */
     AMOUNT_MAX = 100
 };
 
@@ -27,14 +27,15 @@ struct teller {
 
 struct teller_thread {
     struct teller *teller;
-    int number; /* among the threads of all processes */
+    int number; /* its number among the threads of all processes */
     pthread_t thread;
     struct store *store;
 };
 
 /* ---- One transfer ----------------------------------------------------------------------- */
 
-/* Drawn from its number (splitmix64), so that a process that is started again knows it. */
+/* Draws from the transfer's number (splitmix64), so that a process that was started again draws the
+ * same. */
 static uint64_t draw(uint64_t number) {
     uint64_t z = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -68,7 +69,7 @@ static void decide(struct board *board, int number, enum outcome outcome) {
     atomic_fetch_add(&board->decided, 1);
 }
 
-/* While both accounts are held. */
+/* Moves the money. Both accounts are held. */
 static enum store_status move_money(struct teller_thread *self, struct transfer *transfer) {
     atomic_int *holders = &self->teller->board->holders[self->teller->index];
     atomic_fetch_add(holders, 1);
@@ -87,7 +88,8 @@ static void fail_acquire(struct board *board, int status) {
                detail);
 }
 
-/* False: it was fenced off, because its session had ended, and must be done again. */
+/* Tries a transfer. False: it was fenced off, because its session had ended, and must be done
+ * again. */
 static bool attempt(struct teller_thread *self, struct transfer *transfer) {
     const struct bank *bank = self->teller->bank;
     struct board *board = self->teller->board;
@@ -112,7 +114,7 @@ static bool attempt(struct teller_thread *self, struct transfer *transfer) {
     return true;
 }
 
-/* A transfer that was under way is one that this process began before it was killed. */
+/* Does a transfer, unless it was under way: then this process began it before it was killed. */
 static void transfer_one(struct teller_thread *self, int number) {
     struct board *board = self->teller->board;
     int outcome = atomic_load(&board->outcomes[number]);

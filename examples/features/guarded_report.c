@@ -20,7 +20,8 @@ enum {
     PATIENCE_MS = 30000
 };
 
-/* On zklock's thread. The worker looks at the flag; LOST is final for this grant. */
+/* Runs on zklock's thread, and sets a flag that the worker looks at. LOST is final for this grant.
+ */
 static void on_state(void *arg, const zkl_lock_event *event) {
     atomic_bool *stop = arg;
     printf("the lock is %s\n", zkl_lock_state_name((int)event->state));
@@ -30,8 +31,9 @@ static void on_state(void *arg, const zkl_lock_event *event) {
     }
 }
 
-/* ZKL_SUSPECT: without a connection it continues while the lease lasts, as nobody else can have
- * the lock before the lease ends; but only if the next part will be done by then. */
+/* Tells whether to make the next part. ZKL_SUSPECT: there is no connection; it continues while the
+ * lease lasts, as nobody else can have the lock before the lease ends, but only if the next part
+ * will be done by then. */
 static int may_go_on(const zkl_lock *lock, const atomic_bool *stop) {
     int64_t lease_left_ms = 0;
     int status = zkl_lock_check(lock, &lease_left_ms);
@@ -52,8 +54,8 @@ static int make_parts(const zkl_lock *lock, const atomic_bool *stop) {
     return status;
 }
 
-/* The servers say whether the lock was held a moment ago, whatever is known here. It may be lost
- * just after: what is sent carries the token, so that the receiver can refuse a late one. */
+/* Asks the servers whether the lock was held a moment ago, and sends the report. The lock may be
+ * lost just after: so the report carries the token, and the receiver can refuse a late one. */
 static int send_report(zkl_lock *lock, const zkl_grant *grant) {
     int status = zkl_lock_verify(lock, PATIENCE_MS);
     if (status == ZKL_OK) {

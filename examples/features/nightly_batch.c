@@ -20,7 +20,8 @@ typedef struct batch {
     atomic_llong contended; /* the token of the grant that somebody waits behind */
 } batch;
 
-/* On the client's thread for callbacks. News of an earlier grant may come late: see the token. */
+/* Runs on the client's thread for callbacks. News of an earlier grant may come late, so it notes
+ * the token. */
 static void on_news(void *arg, const zkl_lock_event *event) {
     batch *self = arg;
     if (event->state == ZKL_STATE_CONTENDED) {

@@ -67,7 +67,7 @@ static int make(zkl_lock *lock, const char *path) {
 
 /* ---- The work --------------------------------------------------------------------------- */
 
-/* This is also called without the lock, so it takes the lock itself. The handle is reentrant: the
+/* Takes the lock itself, because it is also called without the lock. The handle is reentrant: the
  * thread that holds it acquires it again at once, and releases it as often. */
 static int archive(zkl_lock *lock) {
     int status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
@@ -125,7 +125,7 @@ static void *run_in_thread(void *arg) {
     return NULL;
 }
 
-/* The other thread: prints the place in the queue, and takes the signals. ZKL_NOT_WAITING: the
+/* Prints the place in the queue, and takes the signals, on the other thread. ZKL_NOT_WAITING: the
  * batch does not wait yet, so this tries again; or it was granted, and runs to its end. */
 static void look_on(totals *self) {
     static const struct timespec pause = { .tv_sec = TELL_S };

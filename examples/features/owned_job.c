@@ -30,7 +30,7 @@ static void on_released(void *arg, int status) {
     end(arg, status);
 }
 
-/* The inner acquire has its own release, which leaves the lock held. */
+/* Releases twice: the inner acquire has its own release, which leaves the lock held. */
 static void on_audit(void *arg, int status, const zkl_grant *grant) {
     job *self = arg;
     if (status == ZKL_OK) {

@@ -48,7 +48,7 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     }
 }
 
-/* The servers answer, not local knowledge: what was done so far was done under the lock. */
+/* Takes the servers' answer: what was done so far was done under the lock, or not. */
 static void on_verified(void *arg, int status) {
     job *self = arg;
     printf("%s: its work was done under the lock: %s\n", self->resource, zkl_strerror(status));
@@ -89,7 +89,7 @@ static int start(job *self, int number, zkl_client *client, int loop) {
     return status;
 }
 
-/* All work is done in here. */
+/* Runs the loop, in which all work is done. */
 static void run(int loop, zkl_client *client) {
     struct epoll_event events[EVENTS];
     while (unfinished > 0) {

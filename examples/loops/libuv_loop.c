@@ -24,7 +24,7 @@ static uv_poll_t callbacks; /* readable while callbacks of zklock are pending */
 static zkl_client *client;
 static int unfinished = JOBS;
 
-/* The loop ends when its last handle is closed. */
+/* Ends a job. The loop ends when its last handle is closed. */
 static void finish(job *self, int status) {
     self->status = status;
     printf("%s: %s\n", self->resource, zkl_strerror(status));

@@ -46,7 +46,7 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     }
 }
 
-/* A longer job would stop here: the lock is lost. */
+/* Prints that the lock is lost. A longer job would stop here. */
 static void on_news(void *arg, const zkl_lock_event *event) {
     const move *self = arg;
     if (event->state == ZKL_STATE_LOST) {

@@ -11,25 +11,26 @@
 #include <stdint.h>
 #include <zklock/zklock.h>
 
-/** The store; in real life a row of a database. Only the holder that has claimed it last, with
- *  the highest token, may write. */
+/** The store: in real life a row of a database. Only the holder that has claimed it last, with the
+ *  highest token, may write. */
 typedef struct job_store {
     void *arg;
-    /** Claims the row. False: a later holder has. Sets how many steps are done already. */
+    /** Claims the row. False: a later holder has claimed it. Sets how many steps are done already.
+     */
     bool (*claim)(void *arg, int64_t token, int *steps_done);
     /** Writes a step's result, which takes its time. False: a later holder has claimed the row. */
     bool (*write)(void *arg, int64_t token, int step);
 } job_store;
 
 typedef enum job_result {
-    JOB_DONE,       /* all steps, by us */
-    JOB_NOT_OURS,   /* somebody else had the lock for as long as we would wait, or is done */
+    JOB_DONE,       /* we have done all steps that were left */
+    JOB_NOT_OURS,   /* somebody else had the lock for as long as we waited, or had done all steps */
     JOB_LOST,       /* we noticed that we had lost the lock, and stopped */
-    JOB_FENCED_OFF, /* the store noticed before we did */
-    JOB_FAILED      /* the lock could not be asked for */
+    JOB_FENCED_OFF, /* the store noticed it before we did */
+    JOB_FAILED      /* we could not ask for the lock */
 } job_result;
 
 enum { JOB_STEPS = 10 };
 
-/** Runs it, on a client that is open. Waits for the lock for `wait_ms` at most. */
+/** Runs the job on an open client. Waits at most `wait_ms` for the lock. */
 job_result job_run(zkl_client *client, const job_store *store, int64_t wait_ms);

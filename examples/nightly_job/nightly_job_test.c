@@ -18,7 +18,7 @@ static const char lock_path[] = "/locks/nightly-job";
 static struct {
     int64_t fence;
     int steps_done;
-    int written[JOB_STEPS]; /* how often */
+    int written[JOB_STEPS]; /* how often each step was written */
     int refused;
 } row;
 
@@ -26,7 +26,7 @@ static struct {
 typedef struct machine {
     zkl_client *client;
     int fault_at_step;
-    void (*fault)(struct machine *self); /* before the write of that step gets to the row */
+    void (*fault)(struct machine *self); /* called before the write of that step reaches the row */
     job_result result;
     bool done;
 } machine;
@@ -78,7 +78,7 @@ static void machine_close(machine *self) {
     (void)zkl_client_close(self->client, SESSION_MS);
 }
 
-/* Another machine, which waits without a deadline. */
+/* Runs another machine, which waits without a deadline. */
 static void run_other(void *arg) {
     machine *self = arg;
     zkl_testing_process_enter(zkl_testing_process_make());
@@ -187,7 +187,8 @@ static void job_stops_when_it_has_lost_the_lock(void *arg) {
 
 static machine other_machine;
 
-/* As SIGSTOP does, or the move of a virtual machine; meanwhile another one begins. */
+/* Stops the machine, as SIGSTOP or the move of a virtual machine does. Meanwhile another one
+ * begins. */
 static void stop_past_the_session(machine *self) {
     (void)self;
     (void)zkl_testing_start(run_other, &other_machine);

@@ -24,9 +24,9 @@ static void answer_error(exchange *to, unsigned status, const char *reason, cons
     answer_json(to, status, json_pack("{s:s, s:s}", "reason", reason, "error", message));
 }
 
-/* ---- What is given --------------------------------------------------------------------------- */
+/* ---- Input ----------------------------------------------------------------------------------- */
 
-/* Names are letters, digits and -_. so that they are names of nodes as well. */
+/* Tells whether a text is a name: letters, digits and -_. so that it can also name a node. */
 static bool is_name(const char *text, size_t longest) {
     size_t length = text != NULL ? strlen(text) : 0;
     for (size_t i = 0; i < length; i++) {
@@ -41,7 +41,7 @@ static bool is_text(const char *text, size_t longest) {
     return text != NULL && text[0] != '\0' && strlen(text) <= longest;
 }
 
-/* NULL: it is right; else the rule. */
+/* Reads a line of an order. Returns the rule that it breaks; NULL: none. */
 static const char *read_line(const json_t *from, order_line *line) {
     const char *sku = json_string_value(json_object_get(from, "sku"));
     const json_t *units = json_object_get(from, "units");
@@ -90,8 +90,8 @@ static int compare_lines(const void *one, const void *other) {
     return strcmp(((const order_line *)one)->sku, ((const order_line *)other)->sku);
 }
 
-/* In the order of their names: so the same order is the same, however it is written, and rows of
- * the database are always locked in one order. */
+/* Sorts the lines by name and writes them as text: so the same order has the same text, however it
+ * was written, and rows of the database are always locked in one order. */
 static void write_content(order *one) {
     qsort(one->lines, one->line_count, sizeof(one->lines[0]), compare_lines);
     char *content = one->record.content;
@@ -204,11 +204,12 @@ static void on_served(order *one) {
     journal("answered", "order", one->record.key, "reason", answers[one->outcome].reason);
     of->answered[one->outcome]++;
     answer_json(self->to, answers[one->outcome].status, value_of(one));
-    of->waiting--; /* last: the service ends when nobody waits */
+    of->waiting--; /* last, as the service ends when nobody waits */
     free(self);
 }
 
-/* Writes are turned away while locks may be lost: nothing that was read would be sure. */
+/* Returns why a request is turned away now; NULL: it is not. Writes are while locks may be lost, as
+ * nothing that they read would be sure. */
 static const char *turned_away(const api *self) {
     if (!workers_are_ready(self->shop->workers)) {
         return "the database was not reached yet";
@@ -409,8 +410,8 @@ static void tell_metrics(const api *self, exchange *to) {
 
 /* ---- Which is which -------------------------------------------------------------------------- */
 
-/* A browser asks before it sends this type to another origin. So no page of strangers places an
- * order in the name of whoever looks at it. */
+/* Tells whether the type is JSON, which a browser sends to another origin only after it has asked.
+ * So no stranger's page places an order in the name of its visitor. */
 static bool is_json(const char *type) {
     size_t length = sizeof(type_json) - 1;
     return strncasecmp(type, type_json, length) == 0 && strchr("; \t", type[length]) != NULL;

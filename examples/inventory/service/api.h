@@ -1,5 +1,4 @@
-/* What the service answers: which request is which, what is wrong with it, and the JSON of both
- * ways. */
+/* The requests: which is which, what is wrong with each, and JSON in both directions. */
 #pragma once
 
 #include <stdatomic.h>
@@ -11,9 +10,9 @@ typedef struct api {
     shop *shop;
     http *http;
     int waiting_max;
-    atomic_int waiting; /* what needs the database and is not answered yet */
+    atomic_int waiting; /* requests that need the database and are not answered yet */
     atomic_long answered[OUTCOME_FAILED + 1];
 } api;
 
-/** An http_handler; arg: the api. */
+/** Handles a request, as an http_handler. arg: the api. */
 void api_handle(void *arg, const http_request *request, exchange *of);

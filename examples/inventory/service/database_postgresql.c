@@ -14,7 +14,8 @@ enum {
     VALUES_MAX = 16,
     NUMBER_SIZE = 24,
     NAME_SIZE = 32,
-    SILENT_MS = DATABASE_WAIT_MS + 1000 /* a server that runs has ended the statement before */
+    SILENT_MS =
+        DATABASE_WAIT_MS + 1000 /* a server that is not stopped has ended the statement before */
 };
 
 typedef struct prepared {
@@ -27,8 +28,9 @@ typedef struct postgresql_database {
     database base; /* first */
     PGconn *handle;
     prepared *all;
-    PGresult *current; /* whose rows are being told */
-    bool was_silent;   /* in the last statement: the connection was given up for that */
+    PGresult *current; /* the result whose rows are being passed on */
+    bool was_silent;   /* the server did not answer the last statement, and the connection was shut
+                          down */
 } postgresql_database;
 
 static postgresql_database *of(database *self) {
@@ -40,9 +42,9 @@ static void ignore_notice(void *arg, const char *message) {
     (void)message; /* "relation already exists, skipping" */
 }
 
-/* A server that is gone in silence holds no thread up for long, nor a lock of somebody else's, nor
- * does a client that was stopped in a transaction its rows. What the URL says of these goes before.
- */
+/* Opens a connection with timeouts. So a server that has vanished holds up no thread for long, nor
+ * anybody's lock; and a client that was stopped in a transaction does not keep its rows. What the
+ * URL says takes precedence. */
 static database *open_url(const char *where, database_status *status) {
     char options[128];
     (void)snprintf(options, sizeof(options),
@@ -87,8 +89,8 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Until the next result is there. A server that is stopped says nothing for ever; the connection is
- * shut down then, and libpq finds it lost. */
+/* Waits until the next result is there. A stopped server never answers: then we shut the connection
+ * down, so that libpq finds it lost. */
 static void wait_for_result(postgresql_database *self, int64_t until_ms) {
     struct pollfd input = { .fd = PQsocket(self->handle), .events = POLLIN };
     while (PQisBusy(self->handle) != 0) {
@@ -103,7 +105,8 @@ static void wait_for_result(postgresql_database *self, int64_t until_ms) {
     }
 }
 
-/* The last result of what was sent. NULL: it could not be sent, or the connection is lost. */
+/* Returns the last result of what was sent. NULL: it could not be sent, or the connection is lost.
+ */
 static PGresult *take_result(postgresql_database *self, int sent) {
     int64_t until_ms = now_ms() + SILENT_MS;
     PGresult *last = NULL;
@@ -119,14 +122,14 @@ static PGresult *take_result(postgresql_database *self, int sent) {
     return last;
 }
 
-/* Makes a connection that was lost again. False: it is none that was lost, or its server has made
- * us wait enough: the next statement finds it lost. */
+/* Connects again, if the connection is lost. False: it is not; or its server has made us wait long
+ * enough, and the next statement will find it lost. */
 static bool reconnect(postgresql_database *self) {
     if (PQstatus(self->handle) == CONNECTION_OK || self->was_silent) {
         return false;
     }
     PQreset(self->handle);
-    forget_prepared(self); /* they are those of the connection */
+    forget_prepared(self); /* they belong to the lost connection */
     return true;
 }
 
@@ -201,8 +204,8 @@ static database_status execute_once(postgresql_database *self, const char *sql) 
     return status;
 }
 
-/* What finds the connection lost is done once more on a new one; never in the midst of a
- * transaction, nor at its end. */
+/* Runs a statement. If the connection turns out to be lost, runs it once more on a new one; but not
+ * within a transaction, nor at its end. */
 static database_status run(database *base, const database_call *call, int64_t *changed) {
     postgresql_database *self = of(base);
     bool may_repeat = !is_in_transaction(self);

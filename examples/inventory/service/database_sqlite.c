@@ -14,15 +14,15 @@ typedef struct sqlite_database {
     database base; /* first */
     sqlite3 *handle;
     prepared *all;
-    sqlite3_stmt *current; /* whose row is being told */
+    sqlite3_stmt *current; /* the statement whose row is being passed on */
 } sqlite_database;
 
 static sqlite_database *of(database *self) {
     return (sqlite_database *)self;
 }
 
-/* With a write-ahead log readers do not wait for a writer, and a crash of a process loses nothing;
- * a power cut may lose the last orders, but never half of one. */
+/* Opens a database with a write-ahead log: readers do not wait for a writer, and a crash of a
+ * process loses nothing. A power cut may lose the last orders, but never half of one. */
 static database *open_file(const char *where, database_status *status) {
     sqlite_database *self = calloc(1, sizeof(*self));
     if (self == NULL) {
@@ -76,7 +76,7 @@ static sqlite3_stmt *prepare(sqlite_database *self, const char *sql) {
     return statement;
 }
 
-/* SQLite takes $1 for a name. */
+/* Binds a parameter by its name: for SQLite $1 is a name. */
 static void bind(sqlite3_stmt *statement, size_t number, const database_value *value) {
     char name[16];
     (void)sqlite3_snprintf(sizeof(name), name, "$%d", (int)number);

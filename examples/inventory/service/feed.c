@@ -35,7 +35,7 @@ static json_t *contender_value(const zkl_contender *one, int segment) {
                      (json_int_t)one->token, "segment", segment);
 }
 
-/* False: the ensemble did not tell. */
+/* Adds the queue of a segment. False: the ensemble did not answer. */
 static bool add_queue(const feed *self, const char *lock_root, const product *one, int segment,
                       json_t *to) {
     char path[PATH_SIZE];
@@ -44,7 +44,7 @@ static bool add_queue(const feed *self, const char *lock_root, const product *on
     bool is_known = zkl_queue_describe(self->of->client, path, WITHIN_MS, &queue) == ZKL_OK;
     for (size_t i = 0; is_known && i < queue->count; i++) {
         json_t *value = contender_value(queue->contenders[i], segment);
-        if (value != NULL) { /* what others have written may be no text */
+        if (value != NULL) { /* what others have written may be no UTF-8 */
             json_array_append_new(to, value);
         }
     }
@@ -57,14 +57,15 @@ static bool add_queue(const feed *self, const char *lock_root, const product *on
 typedef struct draft {
     const feed *feed;
     const char *lock_root;
-    bool with_queues; /* the ensemble can be asked */
+    bool with_queues; /* the ensemble answers */
     json_t *products;
     json_t *orders;
     json_t *refusals;
     json_t *instances;
 } draft;
 
-/* A JSON null: it is not known. One that did not come is enough of waiting. */
+/* Makes the queue of a product; a JSON null if it is not known. After one queue that did not come,
+ * no other is asked for. */
 static json_t *queue_of(draft *self, const product *one) {
     json_t *queue = json_array();
     for (int i = 0; i < one->segments && self->with_queues && !self->feed->stopping; i++) {
@@ -130,7 +131,7 @@ static void tell(feed *self) {
                   now.orders, "refusals", now.refusals, "instances", now.instances);
     char *text = json_dumps(value, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(value);
-    if (text != NULL && is_whole) { /* else the page says that it hears nothing */
+    if (text != NULL && is_whole) { /* otherwise the page says that it hears nothing */
         http_tell(self->to, "state", text);
     }
     free(text);

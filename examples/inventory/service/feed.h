@@ -1,5 +1,5 @@
 /* What the page shows, twice a second while somebody looks: stock, orders, and the queues of the
- * products' locks. It is read from the database and the ensemble, so any instance can tell it. */
+ * products' locks. It is read from the database and the ensemble, so any instance can show it. */
 #pragma once
 
 #include "http.h"
@@ -7,7 +7,7 @@
 
 typedef struct feed feed;
 
-/** NULL: no memory, or no thread. database_at lives as long as the feed. */
+/** Starts the feed. NULL: no memory, or no thread. database_at must stay valid until feed_stop. */
 feed *feed_start(shop *of, http *to, const char *database_at);
-/** Also takes this instance from the list of those that there are: nobody notes it any more. */
+/** Stops the feed, and takes this instance off the list of instances. NULL does nothing. */
 void feed_stop(feed *self);

@@ -30,10 +30,10 @@ struct exchange {
     bool is_handled;
     /* Guarded by the mutex: */
     bool is_suspended;
-    struct MHD_Response *response; /* NULL: not answered yet, or being sent */
+    struct MHD_Response *response; /* NULL: it is not answered yet, or is being sent */
     unsigned status;
     bool is_stream;
-    char *pending; /* of a stream: what is to be sent, from `sent` on */
+    char *pending; /* of a stream: the event to be sent, from `sent` on */
     size_t length, sent;
     exchange *prev, *next; /* streams */
 };
@@ -44,17 +44,17 @@ struct http {
     void *arg;
     pthread_mutex_t handling; /* held while the handler runs */
     bool refusing;
-    int listening; /* since it refuses; -1 */
+    int listening; /* the socket, once it refuses connections; -1 before */
     pthread_mutex_t mutex;
     exchange *streams;
-    int under_way; /* requests, until their answers are sent */
+    int under_way; /* how many requests have not been answered in full */
     bool closing;
     atomic_bool open;
 };
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* With the mutex held. */
+/* Resumes an exchange. The caller holds the mutex. */
 static void wake(exchange *self) {
     if (self->is_suspended) {
         self->is_suspended = false;
@@ -95,7 +95,7 @@ void exchange_answer(exchange *self, unsigned status, const char *type, char *te
     answer_with(self, text != NULL ? status : MHD_HTTP_INTERNAL_SERVER_ERROR, response);
 }
 
-/* A page of another origin may send JSON only if it is told so. */
+/* Allows a page of another origin to send JSON, if the service is open to all origins. */
 void exchange_allow(exchange *self) {
     struct MHD_Response *response = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST");
@@ -109,7 +109,8 @@ void exchange_allow(exchange *self) {
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
-/* Nothing to send: the connection sleeps until there is an event. */
+/* Reads what is to be sent of a stream. If there is nothing, suspends the connection until the next
+ * event. */
 static ssize_t read_stream(void *arg, uint64_t position, char *room, size_t size) {
     exchange *self = arg;
     (void)position;
@@ -141,7 +142,7 @@ void exchange_stream(exchange *self, http *of) {
 
 static void give(exchange *self, const char *text, size_t length) {
     if (self->sent < self->length) {
-        return; /* it has not read the last one */
+        return; /* the client has not read the last event */
     }
     char *copy = realloc(self->pending, length);
     if (copy != NULL) {
@@ -226,8 +227,8 @@ static void handle(http *self, exchange *one, const char *method, const char *pa
     pthread_mutex_unlock(&self->handling);
 }
 
-/* Called for the head, for pieces of the body, at its end, and again when the connection is
- * resumed. */
+/* Takes a request: libmicrohttpd calls this for the head, for pieces of the body, at its end, and
+ * again when the connection is resumed. */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
                                   const char *method, const char *version, const char *bytes,
                                   size_t *size, void **own) {
@@ -262,7 +263,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         return MHD_YES;
     }
     enum MHD_Result result = MHD_queue_response(connection, one->status, response);
-    MHD_destroy_response(response); /* the connection keeps it */
+    MHD_destroy_response(response); /* the connection has a reference of its own */
     return result;
 }
 
@@ -281,7 +282,7 @@ static void on_end(void *arg, struct MHD_Connection *connection, void **own,
     }
     pthread_mutex_unlock(&self->mutex);
     count_under_way(self, one->is_handled ? -1 : 0);
-    if (one->response != NULL) { /* for a client that has left meanwhile */
+    if (one->response != NULL) { /* the client has left meanwhile */
         MHD_destroy_response(one->response);
     }
     free(one->pending);
@@ -333,7 +334,8 @@ uint16_t http_port(const http *self) {
     return info != NULL ? info->port : 0;
 }
 
-/* The socket stays the daemon's until that ends; shut down, it refuses connections. */
+/* Shuts the listening socket down, which so refuses connections. It stays open until the daemon
+ * ends. */
 void http_refuse(http *self) {
     self->listening = MHD_quiesce_daemon(self->daemon);
     if (self->listening >= 0) {

@@ -30,8 +30,8 @@ static void write_time(char text[TIME_SIZE]) {
     (void)snprintf(text + length, TIME_SIZE - length, ".%03dZ", (int)(now.tv_nsec / 1000000));
 }
 
-/* False: nobody reads, there is no room, or it is too long for one write. A pipe that can be
- * written takes PIPE_BUF bytes at once. */
+/* Writes a text at once. False: nobody reads, there is no room, or it is too long for one write. A
+ * pipe that can be written takes PIPE_BUF bytes at once. */
 static bool try_write(const char *text, size_t length) {
     struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
     return length <= PIPE_BUF && poll(&output, 1, 0) == 1 && (output.revents & POLLOUT) != 0 &&
@@ -44,7 +44,7 @@ static json_t *begin_line(const char *event) {
     return json_pack("{s:s, s:s, s:s}", "time", now, "instance", instance_name, "event", event);
 }
 
-/* One write: other processes may write to the same place. */
+/* Writes a line in one write: other processes may write to the same place. */
 static bool write_line(json_t *line) {
     char *text = json_dumps(line, JSON_COMPACT | JSON_PRESERVE_ORDER);
     size_t length = text != NULL ? strlen(text) : 0;
@@ -57,8 +57,8 @@ static bool write_line(json_t *line) {
     return is_written;
 }
 
-/* The shop does not wait for its log: lines that find no room are counted, and the next that does
- * is preceded by their number. */
+/* Writes a line, or counts it if there is no room: the shop does not wait for its log. The next
+ * line that finds room is preceded by the number of lost ones. */
 static void write_or_count(json_t *line) {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static int64_t lost;

@@ -33,7 +33,7 @@ static void pause_for(int ms) {
     (void)usleep((useconds_t)ms * 1000);
 }
 
-/* What zklock tells of queues, between the lines of the orders. */
+/* Logs what zklock reports about queues, between the lines of the orders. */
 static void on_log(void *arg, const zkl_log_record *record) {
     (void)arg;
     if (record->event == ZKL_LOG_QUEUED) {
@@ -49,8 +49,9 @@ static void on_log(void *arg, const zkl_log_record *record) {
     }
 }
 
-/* The ensemble may start after us: until it is there every order is turned away. A status of
- * zklock; ZKL_DISCONNECTED only when we are to stop, as on any other it is no use to wait. */
+/* Connects to the ensemble, which may start after us: until then every order is turned away.
+ * Returns a status of zklock; ZKL_DISCONNECTED only when we are to stop. After any other failure
+ * waiting is of no use. */
 static int connect_to_ensemble(const settings *given, shop *to) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
@@ -99,8 +100,8 @@ static void serve(api *all) {
     }
 }
 
-/* Everybody is answered: first those whose orders end by themselves; then those who wait for a
- * worker, and for a lock. Only when nobody uses a thing any more it goes. */
+/* Answers all requests, and ends: first orders end by themselves, then those that wait for a
+ * worker, then those that wait for a lock. Each part is freed when nothing uses it any more. */
 static void leave(api *all, feed *live, int finish_ms) {
     zkl_client *client = all->shop->client;
     journal("stopping");
@@ -152,7 +153,8 @@ static int run(const settings *given) {
                                                           : EXIT_FAILED;
 }
 
-/* A connection takes a descriptor, and the usual limit of 1024 is for programs that use select. */
+/* Raises the limit of descriptors, of which each connection takes one. The default of 1024 is for
+ * programs that use select. */
 static void allow_descriptors(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -170,12 +172,13 @@ int main(int argc, char **argv) {
     if (!settings_read(&given, argc == 2 ? argv[1] : NULL)) {
         return EXIT_USAGE;
     }
-    /* A second signal ends it at once: what it has not written others do not see. */
+    /* A second signal ends the process at once. Orders that are not written then were not placed.
+     */
     const struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigaction(SIGINT, &action, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGCHLD, SIG_IGN); /* of pauses that were asked for */
+    (void)signal(SIGCHLD, SIG_IGN); /* the wakers of pauses that were asked for */
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the database */
     allow_descriptors();
     journal_begin(given.instance);

@@ -1,4 +1,4 @@
-/* The page at "/", from page.html by the build. */
+/* The page at "/". The build makes it of page.html. */
 #pragma once
 
 extern const char page_html[];

@@ -29,7 +29,7 @@ static const char **place_of(settings *self, const description *one) {
     return (const char **)((char *)self + one->place);
 }
 
-/* The value of a JSON object; numbers become text. NULL: there is none. */
+/* Returns the value in the file, a number as text. NULL: there is none. */
 static const char *value_in(const json_t *file, const description *one) {
     static char numbers[COUNT][NUMBER_SIZE];
     const json_t *value = json_object_get(file, one->name);
@@ -78,7 +78,7 @@ static bool is_known(const char *name) {
     return false;
 }
 
-/* A file that is named has to be there, and to have nothing that nobody knows. */
+/* Reads a file of settings, which must exist, and have no unknown names. */
 static bool read_file(const char *path, json_t **file) {
     json_error_t error;
     *file = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
@@ -99,7 +99,7 @@ static bool read_file(const char *path, json_t **file) {
     return true;
 }
 
-/* The object of the file is kept: it has the texts. */
+/* Reads all settings. The JSON object of the file is kept, as it has the texts. */
 bool settings_read(settings *self, const char *path) {
     static json_t *file;
     path = path != NULL ? path : getenv("INVENTORY_CONFIG");

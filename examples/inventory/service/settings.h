@@ -1,5 +1,4 @@
-/* What the service is told: by variables of the environment (INVENTORY_PORT), else by a file of
- * JSON
+/* The settings of the service: variables of the environment (INVENTORY_PORT), or else a JSON file
  * ({"port": 8080}) that INVENTORY_CONFIG or the command line names. */
 #pragma once
 
@@ -27,9 +26,9 @@ typedef struct settings {
 #undef SETTING_FIELD
 } settings;
 
-/** `file`: NULL, or the path that the command line names. False: it has said on stderr what is
- * wrong. The texts live as long as the program. */
+/** Reads the settings. `file`: the path that the command line names, or NULL. False: it has said on
+ *  stderr what is wrong. The texts stay valid as long as the program runs. */
 bool settings_read(settings *self, const char *file);
 
-/** Of a setting that is a number. */
+/** Returns the value of a setting that is a number. */
 int32_t settings_number(const char *value);

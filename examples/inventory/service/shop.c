@@ -40,13 +40,13 @@ const char *shop_health(shop *self) {
     return is_over ? "lost" : "suspect";
 }
 
-/* Of what was not granted: nothing was written. */
+/* Returns the outcome of an acquire that failed: nothing was written. */
 static outcome outcome_of(int status) {
     return status == ZKL_TIMEOUT || status == ZKL_TOO_MANY_REQUESTS ? OUTCOME_BUSY
                                                                     : OUTCOME_UNAVAILABLE;
 }
 
-/* What is left of an order's or an inquiry's time. */
+/* Returns what is left of an order's or an inquiry's time. */
 static int64_t patience_left_ms(const shop *self, int64_t asked_ms) {
     return self->patience_ms - (shop_now_ms() - asked_ms);
 }
@@ -55,7 +55,8 @@ bool shop_is_too_late(const shop *self, int64_t asked_ms) {
     return patience_left_ms(self, asked_ms) <= 0;
 }
 
-/* The names are those of striped_lock.h: zklock's own tools show them. */
+/* Writes the path of a segment's lock. It is named as a stripe of striped_lock.h is, so zklock's
+ * own tools show it. */
 static void write_path(char path[PATH_SIZE], const shop *self, const char *sku, int segment) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     (void)zkl_client_info(self->client, &information);
@@ -64,8 +65,8 @@ static void write_path(char path[PATH_SIZE], const shop *self, const char *sku, 
 
 /* ---- The database ---------------------------------------------------------------------------- */
 
-/* In a worker, so that it stands for what orders meet: a full disk, a server that is stopped, a
- * database that somebody has locked, or workers of which none comes to an end. */
+/* Writes to the database, in a worker, so that it meets what orders meet: a full disk, a stopped
+ * server, a database that somebody has locked, or workers that are all stuck. */
 static void pulse(job *work, database *connection) {
     shop *self = (shop *)((char *)work - offsetof(shop, pulse));
     bool could_write = self->wrote_ms > 0;
@@ -84,7 +85,8 @@ void shop_look_at_database(shop *self) {
     self->is_pulsing = true;
     self->pulsed_ms = shop_now_ms();
     self->pulse.run = pulse;
-    if (!workers_add(self->workers, &self->pulse, true)) { /* else it may be over already */
+    if (!workers_add(self->workers, &self->pulse,
+                     true)) { /* if it was taken, it may be over already */
         self->is_pulsing = false;
     }
 }
@@ -116,8 +118,8 @@ static void finish_about(order *self, outcome what, const order_line *line) {
     finish(self, what);
 }
 
-/* Further steps are for workers; when these have stopped there are none. Those of a holder, whom
- * others wait for, come before those that have not asked yet. */
+/* Gives the next step of an order to a worker; ends the order if the workers have stopped. Steps of
+ * a holder, which others wait for, come before orders that have not asked yet. */
 static void go_on(order *self, void (*step)(job *work, database *connection), bool holds) {
     self->work.run = step;
     if (!workers_add(self->shop->workers, &self->work, holds)) {
@@ -127,8 +129,8 @@ static void go_on(order *self, void (*step)(job *work, database *connection), bo
 
 /* ---- 1. From which segments ------------------------------------------------------------------ */
 
-/* The first of a product that seems to have enough, from one on that depends on the order, so that
- * buyers spread. False: none has. */
+/* Chooses a segment of a product that seems to have enough. It begins with one that depends on the
+ * order, so that buyers spread. False: no segment has enough. */
 static bool choose_one(order *self, size_t line, const int64_t left[SEGMENTS_MAX], int segments) {
     const order_line *wanted = &self->lines[line];
     unsigned begin = 0;
@@ -161,9 +163,9 @@ static int count_segments(const int64_t left[SEGMENTS_MAX]) {
     return count;
 }
 
-/* What is left may have changed when the lock is granted: it is a hint, and is read again then.
- * A restock takes all segments. Whether an order is too wide must not depend on what is left.
- * False: the order is finished. */
+/* Chooses the segments to lock. What is left is only a hint, and is read again under the lock. A
+ * restock takes all segments. Whether an order is too wide must not depend on what is left. False:
+ * the order is finished. */
 static bool choose(order *self, database *connection) {
     int all_segments = 0;
     self->part_count = 0;
@@ -208,7 +210,7 @@ static int ask(order *self) {
     int status = left_ms > 0 ? zkl_lock_open_set(self->shop->client, members, self->part_count,
                                                  &options, &self->lock)
                              : ZKL_TIMEOUT;
-    /* From here on it may be another thread's: granted, finished and freed. */
+    /* From here on another thread may have the order: granted, finished and freed. */
     return status == ZKL_OK
                ? zkl_lock_acquire_async(self->lock, ZKL_AS_OPENED, left_ms, NULL, on_granted, self)
                : status;
@@ -228,7 +230,7 @@ static void ask_or_finish(order *self) {
 
 static void sell(job *work, database *connection);
 
-/* On the client's thread: anything slow is a worker's. */
+/* Takes the answer to the acquire, on the client's thread: a worker does anything slow. */
 static void on_granted(void *arg, int status, const zkl_grant *grant) {
     order *self = arg;
     if (status != ZKL_OK) {
@@ -244,11 +246,11 @@ static void on_granted(void *arg, int status, const zkl_grant *grant) {
 
 /* ---- 3. Selling ------------------------------------------------------------------------------ */
 
-/* A pause of the whole process, as a machine that swaps or a virtual machine that moves has it. */
+/* Stops the whole process for some time, as swapping or the move of a virtual machine does. */
 static void stop_process(int64_t ms) {
     pid_t process = getpid();
     pid_t waker = fork();
-    if (waker == 0) { /* only what is safe after a fork of many threads; no port is kept taken */
+    if (waker == 0) { /* only what is safe after a fork of many threads; it keeps no port open */
         (void)close_range(0, ~0U, 0);
         const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
         (void)nanosleep(&pause, NULL);
@@ -256,11 +258,12 @@ static void stop_process(int64_t ms) {
         _exit(0);
     }
     if (waker > 0) {
-        (void)raise(SIGSTOP); /* by way of this thread: after kill() it could go on for a while */
+        (void)raise(
+            SIGSTOP); /* raised by this thread, which after kill() could run on for a while */
     }
 }
 
-/* Once: not again after it was fenced off for that. */
+/* Pauses as the order asks, once: not again after it was fenced off for that. */
 static void pause_as_asked(order *self) {
     int64_t pause_ms = self->pause_ms;
     self->pause_ms = 0;
@@ -271,7 +274,7 @@ static void pause_as_asked(order *self) {
     }
 }
 
-/* So that people can see it, and so that orders without a lock overlap. */
+/* Waits, so that people can see the lock being held, and orders without a lock overlap. */
 static void think(int64_t ms) {
     (void)usleep((useconds_t)(ms * 1000));
 }
@@ -289,8 +292,8 @@ static void take_from(part *one, int64_t *units) {
     *units -= one->takes;
 }
 
-/* Where each line takes its units from; a restock spreads its own over all segments. False: too
- * little is left. */
+/* Decides from which segments each line takes its units. A restock spreads its own over all
+ * segments. False: too little is left. */
 static bool decide(order *self) {
     for (size_t line = 0; line < self->line_count; line++) {
         int64_t units = self->lines[line].units;
@@ -303,7 +306,7 @@ static bool decide(order *self) {
                 take_from(&self->parts[i], &units);
             }
         }
-        int64_t parts = (int64_t)self->part_count; /* of a restock: all are its */
+        int64_t parts = (int64_t)self->part_count; /* a restock has all of them */
         for (int64_t i = 0; units < 0 && i < parts; i++) {
             self->parts[i].takes = units / parts - (i < -units % parts ? 1 : 0);
         }
@@ -317,7 +320,7 @@ static void begin_again(order *self, database *connection) {
     }
 }
 
-/* Which of its products has been claimed by the latest holder. */
+/* Finds the product of the order that the latest holder has claimed. */
 static const char *find_fence(order *self, database *connection) {
     const char *sku = self->lines[0].sku;
     self->refused_by = 0;
@@ -332,7 +335,8 @@ static const char *find_fence(order *self, database *connection) {
     return sku;
 }
 
-/* 4. The store has seen a later holder. If that comes again and again the tokens are wrong. */
+/* Begins again (4.), as the store has seen a later holder. If that happens again and again the
+ * tokens are wrong. */
 static void on_fenced_off(order *self, database *connection) {
     const char *sku = find_fence(self, connection);
     self->fenced_off++;
@@ -347,8 +351,7 @@ static void on_fenced_off(order *self, database *connection) {
     }
 }
 
-/* Somebody has placed an order with this key meanwhile: perhaps we ourselves, whose reply was lost.
- */
+/* Ends an order whose key was used meanwhile: perhaps by this very order, whose reply was lost. */
 static void on_known(order *self, const order_record *known) {
     bool is_same = strcmp(known->content, self->record.content) == 0 &&
                    strcmp(known->buyer, self->record.buyer) == 0;
@@ -356,8 +359,8 @@ static void on_known(order *self, const order_record *known) {
     finish(self, is_same ? OUTCOME_REPEATED : OUTCOME_OTHER);
 }
 
-/* 5. Others of the product may have some; and the last units may be this order's own, which was
- * placed meanwhile by another request with its key. */
+/* Begins again with all segments (5.), which may have enough. If they have not, the last units may
+ * be this order's own, which another request with its key has placed meanwhile. */
 static void on_too_little(order *self, database *connection) {
     order_record known;
     if (!self->takes_all && !self->without_lock) {
@@ -423,7 +426,7 @@ static void sell(job *work, database *connection) {
     on_written(self, connection, status);
 }
 
-/* Reads, decides and writes as the others do, with nothing that keeps others out. */
+/* Reads, decides and writes as other orders do, with nothing that keeps others out. */
 static void sell_without_lock(order *self, database *connection) {
     self->record.token = 0;
     store_status status = store_read(connection, self->parts, self->part_count);
@@ -486,8 +489,8 @@ static void go_on_reading(inquiry *self, void (*step)(job *work, database *conne
 
 static void ask_to_read(inquiry *self);
 
-/* A reader does not raise the fence; it only makes sure, after its last read, that no later writer
- * has claimed anything in between. */
+/* Reads a product. A reader does not raise the fence: after its last read it only makes sure that
+ * no later writer has claimed anything in between. */
 static void read_product(job *work, database *connection) {
     inquiry *self = (inquiry *)work;
     int64_t fence = 0;
@@ -497,7 +500,8 @@ static void read_product(job *work, database *connection) {
     }
     store_status status = store_find_product(connection, self->found.sku, &self->found);
     status = status == STORE_OK ? store_find_fence(connection, self->found.sku, &fence) : status;
-    bool is_late = status == STORE_OK && fence > self->token; /* the lock had passed on */
+    bool is_late =
+        status == STORE_OK && fence > self->token; /* the lock had passed to another holder */
     if (is_late && ++self->fenced_off < FENCED_OFF_MAX) {
         ask_to_read(self);
     } else if (is_late) {

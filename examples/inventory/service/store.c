@@ -21,17 +21,17 @@ static const char schema[] =
     " instance TEXT NOT NULL, token BIGINT NOT NULL, fence BIGINT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS instances (name TEXT PRIMARY KEY, url TEXT NOT NULL)";
 
-/* Tables of a version before this one have no column `sold`. It is empty there until a segment is
- * sold from, see SOLD. */
+/* Adds the column `sold` to tables of an earlier version. It stays NULL until something of the
+ * segment is sold, see SOLD. */
 static const char later_column[] = "ALTER TABLE segments ADD COLUMN sold BIGINT";
 
-/* Fails where a table is missing, or a column. */
+/* This fails if a table or a column is missing. */
 static const char look[] =
     "SELECT p.stocked, s.sold, o.number, t.units, r.fence, i.url FROM products p, segments s,"
     " orders o, order_parts t, refusals r, instances i LIMIT 0";
 
-/* A role that may not make tables finds them made. Whoever comes second finds them too, also of two
- * that make them at once, which may collide on PostgreSQL: the other one has made them then. */
+/* Makes the tables, unless they exist: a role that may not make tables can use them. Two instances
+ * that make them at once may collide on PostgreSQL: then the other one has made them. */
 store_status store_make_tables(database *self) {
     if (database_execute(self, look) == DATABASE_OK) {
         return STORE_OK;
@@ -108,7 +108,7 @@ store_status store_add_product(database *self, const product *one) {
     return end(self, status == STORE_OK ? add_segments(self, one) : status);
 }
 
-/* What was sold of a segment. It is counted from the orders where the column is empty. */
+/* What was sold of a segment. If the column is NULL it is counted from the orders. */
 #define SOLD                                                                                       \
     "coalesce(sold, (SELECT coalesce(sum(o.units), 0) FROM order_parts o"                          \
     " WHERE o.sku = segments.sku AND o.segment = segments.segment AND o.units > 0))"
@@ -232,7 +232,7 @@ store_status store_list_orders(database *self, int64_t limit,
 
 /* ---- Selling --------------------------------------------------------------------------------- */
 
-/* The claim comes before the first read: it is one statement with it. */
+/* Claims a part and reads it in one statement, so that no read comes before the claim. */
 static store_status claim_one(database *self, int64_t token, part *one) {
     const database_value values[] = { TEXT(one->sku), NUMBER(one->segment), NUMBER(token) };
     one->quantity = -1;
@@ -290,7 +290,7 @@ static store_status write_part(database *self, const char *update, const order_r
                : status;
 }
 
-/* Of a restock: what was ever in stock grows. */
+/* Adds what a restock brings to what was ever in stock. */
 static store_status write_stocked(database *self, const order_line *lines, const part *one) {
     const database_value values[] = { TEXT(lines[one->line].sku), NUMBER(-one->takes) };
     return one->takes < 0
@@ -299,7 +299,8 @@ static store_status write_stocked(database *self, const order_line *lines, const
                : STORE_OK;
 }
 
-/* The order comes first: if its key is there already nothing else is looked at. */
+/* Writes an order, and its parts. The order comes first: if its key exists, nothing else is looked
+ * at. */
 static store_status write_all(database *self, const char *update, const order_record *order,
                               const order_line *lines, const part *parts, size_t count) {
     const database_value values[] = { TEXT(order->key), TEXT(order->buyer), TEXT(order->instance),
@@ -372,12 +373,13 @@ store_status store_list_refusals(database *self, int64_t limit,
 
 /* ---- Instances ------------------------------------------------------------------------------- */
 
-/* Change nothing, and wait for whoever has locked the tables that an order is written to. */
+/* These change nothing, but wait for whoever has locked a table that orders are written to. */
 static const char *const touches[] = { "UPDATE segments SET fence = fence WHERE 1 = 0",
                                        "UPDATE orders SET token = token WHERE 1 = 0",
                                        "UPDATE order_parts SET units = units WHERE 1 = 0" };
 
-/* SQLite does not write a row that stays as it is: so it is taken away first. */
+/* Notes the instance. The row is deleted first, as SQLite does not write a row that stays as it is.
+ */
 store_status store_note_instance(database *self, const char *name, const char *url) {
     const database_value values[] = { TEXT(name), TEXT(url) };
     if (database_begin(self) != DATABASE_OK) {

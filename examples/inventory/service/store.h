@@ -1,6 +1,6 @@
 /*
- * What the shop keeps in the database: products, of which each is in one or more segments; orders;
- * and writes that were refused because their token was old.
+ * What the shop keeps in the database: products, each in one or more segments; orders; and writes
+ * that were refused because their token was old.
  *
  * Each segment is a row with a fence: the token of the last holder that has claimed it. Claiming
  * reads the quantity in the same statement. From then on no earlier holder can write, so what was
@@ -16,14 +16,14 @@ enum {
     NAME_MAX_BYTES = 200,
     LINES_MAX = 16,    /* of an order */
     SEGMENTS_MAX = 32, /* of a product */
-    PARTS_MAX = 64,    /* segments that one order takes from: ZKL_LOCK_MEMBERS_MAX */
+    PARTS_MAX = 64,    /* segments of an order: ZKL_LOCK_MEMBERS_MAX */
     UNITS_MAX = 1000000
 };
 
 typedef enum store_status {
     STORE_OK,
     STORE_FENCED_OFF, /* a later holder has claimed it: nothing was written */
-    STORE_EXISTS,     /* that key, or product, is there already: nothing was written */
+    STORE_EXISTS,     /* that key, or product, exists already: nothing was written */
     STORE_NOT_FOUND,
     STORE_ERROR /* see database_error */
 } store_status;
@@ -32,7 +32,7 @@ typedef struct product {
     char sku[SKU_MAX + 1];
     char name[NAME_MAX_BYTES + 1];
     int segments;
-    int64_t stocked; /* ever */
+    int64_t stocked; /* how much was ever in stock */
     int64_t left;
     int64_t sold;
 } product;
@@ -42,9 +42,9 @@ typedef struct order_line {
     int64_t units;
 } order_line;
 
-/** A segment from which an order takes units; a restock brings units, which are negative here. */
+/** A segment that an order takes units from. A restock takes a negative number. */
 typedef struct part {
-    size_t line; /* of the order */
+    size_t line; /* the index of the order's line */
     const char *sku;
     int segment;
     int64_t quantity; /* as it was read */
@@ -56,57 +56,61 @@ typedef struct order_record {
     char key[KEY_MAX + 1];
     char buyer[NAME_MAX_BYTES + 1];
     char instance[NAME_MAX_BYTES + 1];
-    char content[LINES_MAX * (SKU_MAX + 16)]; /* its lines as text: whether it is the same order */
+    char content[LINES_MAX *
+                 (SKU_MAX + 16)]; /* its lines as text, by which a repeated order is known */
     int64_t token;
 } order_record;
 
-/** Looks whether all tables are there, and makes what is missing. */
+/** Makes the tables that are missing. */
 store_status store_make_tables(database *self);
 
-/** The units are spread over the segments. */
+/** Adds a product, and spreads its units over its segments. */
 store_status store_add_product(database *self, const product *one);
+/** Finds a product, with what is left and sold of it. */
 store_status store_find_product(database *self, const char *sku, product *found);
-/** In one statement, so that they fit each other. */
+/** Lists all products, in one statement, so that they are of one moment. */
 store_status store_list_products(database *self, void (*tell)(void *arg, const product *one),
                                  void *arg);
-/** What is left in each segment, from 0 on; -1: there is no such segment. A hint: nobody has
- *  claimed anything. */
+/** Reads what is left in each segment, from 0 on; -1: there is no such segment. It is a hint:
+ *  nothing is claimed. */
 store_status store_look_at_segments(database *self, const char *sku, int64_t left[SEGMENTS_MAX]);
-/** The highest fence of a product's segments. */
+/** Finds the highest fence of a product's segments. */
 store_status store_find_fence(database *self, const char *sku, int64_t *fence);
 
+/** Finds the order with this key. */
 store_status store_find_order(database *self, const char *key, order_record *found);
-/** The latest first. */
+/** Lists orders, the latest first. */
 store_status store_list_orders(database *self, int64_t limit,
                                void (*tell)(void *arg, const order_record *one, int64_t units),
                                void *arg);
 
-/** Claims the parts for the token and reads them, all or none. */
+/** Claims the parts with the token, all or none, and reads them. */
 store_status store_claim(database *self, int64_t token, part *parts, size_t count);
-/** Reads the parts and claims nothing: what a service without a lock does. */
+/** Reads the parts and claims nothing, as a service without a lock does. */
 store_status store_read(database *self, part *parts, size_t count);
-/** Writes the order and what is left, in one transaction: only where each part is still claimed by
- *  its token. */
+/** Writes the order and what is left, in one transaction, if each part is still claimed with its
+ *  token. */
 store_status store_write(database *self, const order_record *order, const order_line *lines,
                          const part *parts, size_t count);
-/** The same, whatever happened meanwhile. */
+/** Writes the order and what is left, whatever has happened meanwhile. */
 store_status store_write_unguarded(database *self, const order_record *order,
                                    const order_line *lines, const part *parts, size_t count);
 
-/** For people: this write was refused. */
+/** Notes a refused write, for people. */
 store_status store_note_refusal(database *self, const char *sku, const order_record *order,
                                 int64_t fence);
-/** The latest first. */
+/** Lists refused writes, the latest first. */
 store_status store_list_refusals(database *self, int64_t limit,
                                  void (*tell)(void *arg, const order_record *one, const char *sku,
                                               int64_t fence),
                                  void *arg);
 
-/** For people: where this instance can be seen. A URL, or ":PORT" at the host of who asks. To be
- *  called often: it shows that the database can be written. */
+/** Notes where people can see this instance: a URL, or ":PORT" on the host of the page that they
+ *  see. It is called often, as it shows that the database can be written. */
 store_status store_note_instance(database *self, const char *name, const char *url);
+/** Takes an instance off the list. */
 store_status store_forget_instance(database *self, const char *name);
-/** By name; also those that were killed. */
+/** Lists instances by name, including killed ones. */
 store_status store_list_instances(database *self,
                                   void (*tell)(void *arg, const char *name, const char *url),
                                   void *arg);

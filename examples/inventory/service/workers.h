@@ -1,27 +1,28 @@
-/* Threads that do one job after the other, each with a connection to the database. */
+/* Threads that do jobs, one after the other, each with its own connection to the database. */
 #pragma once
 
 #include "database.h"
 
 /** Embed it. */
 typedef struct job {
-    /* In a thread of the pool. */
+    /* Runs in a thread of the pool. */
     void (*run)(struct job *self, database *connection);
     struct job *next;
 } job;
 
 typedef struct workers workers;
 
-/** Each thread tries until it reaches the database and its tables; it logs why not. NULL: no
- *  memory, or no thread. */
+/** Starts the threads. Each tries until it reaches the database and its tables, and logs why it
+ *  does not. NULL: no memory, or no thread. */
 workers *workers_start(const char *database_at, int count);
-/** Whether one of them has reached the database: until then no jobs may come. */
+/** Tells whether one of them has reached the database. No jobs may be added before. */
 bool workers_are_ready(const workers *self);
-/** In the order in which they come; those that are urgent (whoever holds a lock keeps others
- * waiting) before all others. Any thread. False: they have been stopped, and the job stays the
- * caller's. */
+/** Adds a job, from any thread. Jobs are done in the order in which they come, urgent ones before
+ *  all others: a holder of a lock keeps others waiting. False: the workers have been stopped, and
+ *  the job stays the caller's. */
 bool workers_add(workers *self, job *one, bool is_urgent);
-/** Returns when all jobs are done. Those that have not begun do without the database: its calls
- * fail (database_give_up). */
+/** Stops the threads, and returns when all jobs are done. For those that have not begun, each call
+ *  of the database fails (database_give_up). */
 void workers_stop(workers *self);
+/** Frees workers that have been stopped. */
 void workers_free(workers *self);
