@@ -1,12 +1,12 @@
 /*
- * libzookeeper, which asks nobody: what it was asked is kept, and the test answers in its place.
- * The linker puts these functions in the place of libzookeeper's (--wrap=zoo_acreate2 and so on).
+ * A libzookeeper that sends nothing: it keeps what it was asked for, and the test answers. The
+ * linker puts these functions in the place of libzookeeper's (--wrap=zoo_acreate2 and so on).
  */
 #pragma once
 
 #include <zookeeper/zookeeper.h>
 
-/* The last request, and what libzookeeper is to call. */
+/* The last request, and the completions that the test calls in libzookeeper's place. */
 typedef struct zoo_request {
     const void *data;
     string_stat_completion_t created;

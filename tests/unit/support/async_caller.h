@@ -1,6 +1,6 @@
 /* A client of an application that uses the asynchronous calls, in the simulation of
- * zklock/testing.h. It writes down what its callbacks are told: "acquired busy released pending
- * lost(the reason) ", a word or two for each. */
+ * zklock/testing.h. It notes each of its callbacks in a word or two: "acquired busy released
+ * pending lost(the reason) ". */
 #pragma once
 
 #include "support/unit.h"
@@ -8,8 +8,8 @@
 #include "zklock/zklock.h"
 
 enum {
-    ASYNC_TIMEOUT_MS = 10000 /* of its session */,
-    SET_SESSION_MS = 4000 /* where it has a set */,
+    ASYNC_TIMEOUT_MS = 10000, /* of its session */
+    SET_SESSION_MS = 4000,    /* of its session, if it has a set */
     ASYNC_HEARD_SIZE = 1024,
     ASYNC_PATH_SIZE = 64
 };
@@ -22,30 +22,33 @@ typedef struct async_caller async_caller;
 
 struct async_caller {
     zkl_client *client;
-    zkl_lock *lock; /* on "stock", a set on "orders" too; NULL: closed */
-    zkl_mode mode;  /* in which it acquires */
+    zkl_lock *lock; /* on "stock", and in a set on "orders" too; NULL: closed */
+    zkl_mode mode;  /* the mode in which it acquires */
     zkl_grant grant;
     zkl_transaction_result result;
     char created[2][ASYNC_PATH_SIZE];
-    zkl_transaction *transaction;      /* that it was told of last */
-    void (*react)(async_caller *self); /* inside of each callback, once it is written down */
-    int said;                          /* for it */
+    zkl_transaction *transaction; /* the transaction of the last callback */
+    void (*react)(
+        async_caller *self); /* called in each callback, once it is noted; NULL: nothing is */
+    int said;                /* of a call that `react` has made */
     char heard[ASYNC_HEARD_SIZE];
 };
 
-/** In a simulation that has begun. given: NULL, the default options. */
+/** Opens a client and a lock, in a simulation that has begun. given: options; NULL: the defaults.
+ */
 void async_open(async_caller *self, zkl_dispatch dispatch, const zkl_lock_options *given);
+/** Opens a client and a set. */
 void async_open_set(async_caller *self, zkl_dispatch dispatch, const zkl_lock_options *given);
-/** The handle of the lock only. */
+/** Closes only the handle of the lock. */
 void async_close_handle(async_caller *self);
-/** Both handles. */
+/** Closes both handles. */
 void async_close(async_caller *self);
 
-/** For ever, or as long as they may; they are accepted. */
+/** Begins to acquire, or to release; the call must be accepted. */
 void async_acquire(async_caller *self, int64_t timeout_ms);
 void async_release(async_caller *self, int64_t timeout_ms);
 
-/** The callbacks, with the caller as their argument. */
+/** Callbacks, whose argument is the caller. */
 void async_on_acquired(void *arg, int status, const zkl_grant *grant);
 void async_on_released(void *arg, int status);
 void async_on_downgraded(void *arg, int status);
@@ -55,12 +58,12 @@ void async_on_verified(void *arg, int status);
 void async_on_committed(void *arg, int status, zkl_transaction *transaction,
                         const zkl_transaction_result *result);
 
-/** How many callbacks it ran. */
+/** Runs the callbacks that wait, and returns how many. */
 size_t async_dispatch(async_caller *self);
 
-/** Waits until something is written down: a thread's callbacks only. */
+/** Waits until something is noted, by callbacks that a thread runs. */
 void async_wait(async_caller *self);
-/** Compares what was written down since the last time. */
+/** Compares what was noted since the last time. */
 #define ASYNC_HEARD(self, expected)                                                                \
     do {                                                                                           \
         EXPECT_TEXT((self)->heard, (expected));                                                    \
@@ -69,6 +72,7 @@ void async_wait(async_caller *self);
 
 /** Compares how many contenders the two resources have. */
 void set_expect_nodes(size_t of_stock, size_t of_orders);
-/** The last node to have queued for a resource: its name, and its end by hand. */
+/** Finds the last node to have queued for a resource. */
 void set_last_of(const char *resource, char path[ZKL_NODE_PATH_SIZE]);
+/** Deletes that node, as by hand. */
 void set_delete_last_of(const char *resource);

@@ -78,7 +78,7 @@ static size_t add_result(char *line, const zkl_multi_result *result, const zkl_r
                             result->path != NULL ? result->path : "");
 }
 
-/* Each operation; the one that has failed has a mark. */
+/* Notes the result of each operation; the one that has failed has a mark. */
 static void on_transacted(void *arg, const zkl_reply *reply) {
     char line[LINE_SIZE] = "";
     size_t used = 0;
@@ -185,9 +185,9 @@ zkl_ensemble_options caller_options(void) {
 }
 
 zkl_ensemble *caller_world_begin(uint64_t seed, const zkl_ensemble_options *options) {
-    zkl_ensemble_options usual = caller_options();
+    zkl_ensemble_options quick = caller_options();
     zkl_world_begin(seed);
-    return zkl_ensemble_begin(options != NULL ? options : &usual);
+    return zkl_ensemble_begin(options != NULL ? options : &quick);
 }
 
 void caller_world_end(void) {

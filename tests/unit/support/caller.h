@@ -1,6 +1,6 @@
 /*
- * A client of the simulated ensemble without any of zklock's protocol: it asks for
- * what it is told to, and writes down what it is given, a line for each:
+ * A client of the simulated ensemble without any of zklock's protocol: it sends what the test says,
+ * and notes each answer and event in a line:
  *
  *     connecting, connected, expired
  *     create OK /a/b-0000000000       as asked for: create, parent, list, exists, delete
@@ -23,20 +23,21 @@ typedef struct caller {
     pthread_mutex_t mutex;
     zkl_connection *connection;
     zkl_operations *operations;
-    int64_t session_id; /* as told by the latest news */
+    int64_t session_id; /* that of the latest connection */
     int32_t timeout_ms;
     char log[CALLER_LOG_SIZE];
 } caller;
 
-/** A world, and an ensemble that is as quick as it can be, with ticks of 100 ms. */
+/** Returns the options of an ensemble that is as quick as it can be, with ticks of 100 ms. */
 zkl_ensemble_options caller_options(void);
+/** Begins a world with an ensemble. options: NULL, those of caller_options. */
 zkl_ensemble *caller_world_begin(uint64_t seed, const zkl_ensemble_options *options);
-/** All callers are closed. */
+/** Ends the world. All callers must be closed. */
 void caller_world_end(void);
 
-/** Begins to connect; a caller of its own process where one has been entered. */
+/** Begins to connect. A caller is of the process that was entered, if one was. */
 void caller_open(caller *self, int32_t timeout_ms);
-/** Likewise, and waits until it is connected, to that server. */
+/** Connects to that server, and waits until it is connected. */
 void caller_open_on(caller *self, int32_t timeout_ms, uint32_t server);
 void caller_close(caller *self);
 
@@ -44,14 +45,15 @@ zkl_outcome caller_create(caller *self, const char *path);
 zkl_outcome caller_make_parent(caller *self, const char *path);
 zkl_outcome caller_make_container(caller *self, const char *path);
 zkl_outcome caller_list(caller *self, const char *path);
-/** watch: 0, none. */
+/** Asks whether a node exists. watch: the watch's number; 0: no watch. */
 zkl_outcome caller_exists(caller *self, const char *path, uint64_t watch);
 zkl_outcome caller_delete(caller *self, const char *path);
 zkl_outcome caller_transact(caller *self, const zkl_multi_operation *operations, size_t count);
 
+/** Lets time pass. */
 void run_ms(int64_t ms);
 
-/** Compares what has been written down since the last time, line by line. */
+/** Compares what was noted since the last time, line by line. */
 #define EXPECT_LOG(self, ...)                                                                      \
     caller_expect_log((self), (const char *const[]){ __VA_ARGS__, NULL }, __FILE__, __LINE__)
 #define EXPECT_NO_LOG(self) EXPECT_TEXT((self)->log, "")

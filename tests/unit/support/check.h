@@ -1,5 +1,4 @@
-/* An assertion, whoever takes note of it: CUnit (unit.c), or a fuzz target,
- * which ends there. */
+/* An assertion. CUnit notes it (unit.c), or a fuzz target ends there. */
 #pragma once
 
 #include <stdbool.h>

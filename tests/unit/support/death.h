@@ -3,6 +3,6 @@
 
 #include "support/unit.h"
 
-/** Calls it in a child process, which must end by abort, with these words on stderr. */
+/** Calls a function in a child process, which must end by abort, with these words on stderr. */
 #define EXPECT_DEATH(function, words) death_expect((function), (words), __FILE__, __LINE__)
 void death_expect(void (*function)(void), const char *words, const char *file, int line);

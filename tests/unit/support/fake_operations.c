@@ -34,7 +34,7 @@ void fake_expect_heard(fake_operations *fake, const char *expected, const char *
     fake->heard[0] = '\0';
 }
 
-/* A path, with "#1-" for the long form of a GUID. */
+/* Writes a path, with "#1-" for the long form of a GUID. */
 static void shorten(char *text, size_t size, const char *verb, const char *path) {
     const char *guid = strstr(path, "/_c_");
     if (guid == NULL || strlen(guid) < strlen("/_c_") + GUID_LENGTH + 1) {
@@ -52,7 +52,7 @@ static zkl_outcome call(fake_operations *fake, const char *verb, const char *pat
                         zkl_reply_callback *done, void *arg) {
     if (fake->silent_path != NULL && strcmp(path, fake->silent_path) == 0 &&
         strcmp(verb, "exists") == 0) {
-        free(arg); /* the sender's, which waits for an answer that never comes */
+        free(arg); /* the sender's memory, which the answer would free */
         return ZKL_OUTCOME_OK;
     }
     fake_call made = { .done = done, .arg = arg };
@@ -126,7 +126,7 @@ static int64_t now_ms(zkl_operations *self) {
     return of(self)->now_ms;
 }
 
-/* GUIDs are told from pauses by their size. */
+/* Makes a GUID or the length of a pause, which differ in size. */
 static bool random_bytes(zkl_operations *self, void *bytes, size_t size) {
     fake_operations *fake = of(self);
     if (fake->random_fails) {

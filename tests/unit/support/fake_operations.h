@@ -1,7 +1,6 @@
 /*
- * The table of operations, played by the test: it notes what is asked, and
- * answers nothing by itself. What it hears, and what tests add to it, is one
- * text in the order in which it happened:
+ * A table of operations for which the test answers: it notes what it is asked for, and answers
+ * nothing by itself. What it hears, and what tests add, is one text in the order of time:
  *
  *     "create /r/#1-lock-; list /r; decided OK"
  *
@@ -14,8 +13,8 @@
  *     forget P, forget children of P  the client its watches
  *     remove version 7 of P, a transaction of only that
  *
- * "#1-" stands for "_c_<guid>-" with the first GUID that was made, "#2-" for
- * that with the second, and so on in hex digits to "#f-".
+ * "#1-" stands for "_c_<guid>-" with the first GUID that was made, "#2-" for that with the second,
+ * and so on in hex digits to "#f-".
  */
 #pragma once
 
@@ -24,8 +23,8 @@
 enum { FAKE_CALLS_MAX = 256, FAKE_TEXT_SIZE = 4096, FAKE_CALL_SIZE = 1400, FAKE_NAME_SIZE = 96 };
 
 typedef struct fake_call {
-    char text[FAKE_CALL_SIZE]; /* as above */
-    char path[FAKE_CALL_SIZE]; /* in full */
+    char text[FAKE_CALL_SIZE]; /* as at the top of this file */
+    char path[FAKE_CALL_SIZE]; /* the whole path */
     uint64_t watch_id;
     zkl_reply_callback *done;
     void *arg;
@@ -33,23 +32,23 @@ typedef struct fake_call {
 
 typedef struct fake_operations {
     zkl_operations operations;       /* first: the table's functions get a pointer to it */
-    fake_call calls[FAKE_CALLS_MAX]; /* that wait for an answer, the oldest first */
+    fake_call calls[FAKE_CALLS_MAX]; /* those that wait for an answer, the oldest first */
     size_t call_count;
     char heard[FAKE_TEXT_SIZE];
-    char data[FAKE_CALL_SIZE]; /* of the last create */
-    const char *silent_path;   /* whether it is there is asked without being heard or answered */
-    zkl_outcome sends;         /* what each send returns; not OK: nothing is sent */
+    char data[FAKE_CALL_SIZE]; /* that of the last create */
+    const char *silent_path;   /* an exists of this path is neither noted nor answered */
+    zkl_outcome sends;         /* what each send returns; unless it is OK nothing is sent */
     uint64_t last_watch_id, earlier_watch_id;
     unsigned guids;
     bool random_fails;
     uint32_t jitter; /* the random number of pauses */
     int64_t now_ms;
-    void (*called)(void *arg); /* after each call that was sent; may be NULL */
+    void (*called)(void *arg); /* called after each call that was sent; NULL: nothing is */
     void *called_arg;
 } fake_operations;
 
 void fake_begin(fake_operations *fake);
-/** At the end of a test no call may be left without an answer. */
+/** Ends a test: no call may be left without an answer. */
 void fake_end(fake_operations *fake);
 
 /** Adds something to what was heard. */
@@ -60,7 +59,7 @@ __attribute__((format(printf, 2, 3))) void fake_note(fake_operations *fake, cons
 #define FAKE_HEARD(fake, expected) fake_expect_heard((fake), (expected), __FILE__, __LINE__)
 void fake_expect_heard(fake_operations *fake, const char *expected, const char *file, int line);
 
-/** Answers the oldest call whose text begins with `call`; it fails the test when there is none. */
+/** Answers the oldest call whose text begins with `call`. The test fails if there is none. */
 #define FAKE_ANSWER(fake, call, ...)                                                               \
     fake_answer((fake), (call), &(zkl_reply){ __VA_ARGS__ }, __FILE__, __LINE__)
 void fake_answer(fake_operations *fake, const char *wanted, const zkl_reply *reply,

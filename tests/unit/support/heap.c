@@ -19,13 +19,13 @@ void __wrap_free(void *memory);
 
 /* Stands before each piece, and leaves it aligned. */
 typedef union header {
-    size_t counted; /* bytes; 0: the simulation's own */
+    size_t counted; /* how many bytes count; 0: it is the simulation's own */
     max_align_t align;
 } header;
 
 static size_t bytes, allocations;
 static bool may_fail;
-static size_t fails_at; /* so many allocations */
+static size_t fails_at; /* after so many allocations in all */
 
 size_t heap_bytes(void) {
     return bytes;
@@ -54,7 +54,7 @@ static bool fails(void) {
     return true;
 }
 
-/* What a piece takes of the heap of glibc on 64 bits: a word more, in steps of two words. */
+/* Returns what a piece takes of glibc's heap on 64 bits: a word more, in steps of two words. */
 static size_t cost(size_t size) {
     return (size + sizeof(size_t) + 15) / 16 * 16;
 }

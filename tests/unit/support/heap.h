@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** What is allocated now, as the heap measures it. */
+/** Returns how much is allocated now, as the heap counts it. */
 size_t heap_bytes(void);
-/** How often anything was allocated, since the program began. */
+/** Counts the allocations since the program began. */
 size_t heap_allocations(void);
 
-/** The allocation after so many fails, once. */
+/** Lets one allocation fail: the one after the next `count`. A realloc never fails. */
 void heap_fail_after(size_t count);
-/** None fails. Whether one has failed. */
+/** Lets no allocation fail. True: one has failed. */
 bool heap_fail_no_more(void);

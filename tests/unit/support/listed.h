@@ -1,7 +1,7 @@
-/* Lists as the recipe takes them, made of names. */
+/* Lists as the recipe reads them, made of names. */
 #pragma once
 
 #include "recipe/contenders.h"
 
-/** Valid until many more have been made; the texts stay the caller's. */
+/** Makes a list, which is valid until the sixteenth after it. The texts stay the caller's. */
 zkl_listed listed(zkl_children children);

@@ -23,7 +23,7 @@ bool live_is_silent(const run_stage *stage) {
     return zkl_liveness_is_silent(&stage->session.liveness);
 }
 
-/* Whether a call whose text begins like this waits for its answer. */
+/* Tells whether a call whose text begins like this waits for its answer. */
 static bool live_is_asked(const run_stage *stage, const char *call) {
     for (size_t i = 0; i < stage->fake.call_count; i++) {
         if (strncmp(stage->fake.calls[i].text, call, strlen(call)) == 0) {
@@ -33,7 +33,7 @@ static bool live_is_asked(const run_stage *stage, const char *call) {
     return false;
 }
 
-/* Answers what is asked about a path, if anything is; returns how often. */
+/* Answers all calls whose text begins like this, and returns how many. */
 static unsigned answer_any(run_stage *stage, const char *call, zkl_outcome outcome) {
     unsigned answered = 0;
     while (live_is_asked(stage, call)) {

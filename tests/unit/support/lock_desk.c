@@ -9,7 +9,7 @@
 
 /* ---- In place of session_threads.c: sessions without threads ------------------------- */
 
-static fake_operations *operations; /* of every session; the mutex guards them */
+static fake_operations *operations; /* those of every session; the mutex guards them */
 
 static void begin_session(zkl_client_session *self) {
     self->session = (zkl_session){ .operations = &operations->operations,
@@ -56,13 +56,13 @@ int zkl_sessions_add(zkl_client *client, zkl_client_session **result) {
     return ZKL_OK;
 }
 
-/* What nobody answers need not be waited for. */
+/* Tells that all sessions are idle: nobody will answer what is under way. */
 bool zkl_sessions_are_idle(const zkl_client *client) {
     (void)client;
     return true;
 }
 
-/* Like a handle of libzookeeper that is closed. */
+/* Ends all sessions, as closing a handle of libzookeeper does. */
 void zkl_sessions_stop(zkl_client *client) {
     pthread_mutex_lock(&client->mutex);
     fake_answer_all(operations, ZKL_OUTCOME_SESSION_OVER);

@@ -1,10 +1,8 @@
 /*
- * A desk at which a lock handle is tried over scripted operations: the test
- * plays ZooKeeper. The client is a real one but for its service: sessions
- * without threads and without a server, whose timers fire when the test says so
- * (lock_desk.c stands in for session_threads.c at link time). Blocking calls are made by
- * the desk's contender, one thread from beginning to end; the test waits for
- * its requests, never for a time.
+ * A lock handle over scripted operations: the test answers as ZooKeeper would. The client is a real
+ * one, but its sessions have no threads and no server, and its timers fire when the test says so
+ * (lock_desk.c stands in for session_threads.c at link time). The desk's contender, one thread from
+ * beginning to end, makes the blocking calls; the test waits for its requests, never for a time.
  */
 #pragma once
 
@@ -16,29 +14,29 @@
 
 enum { DESK_SESSION_ID = 77, DESK_SESSION_TIMEOUT_MS = 10000, DESK_TOKEN = 4711 };
 
-/** The node by which desk_hold holds the lock, after "#1-". */
+/** The node with which desk_hold holds the lock, after "#1-". */
 #define DESK_NODE "lock-0000000003"
 
 typedef struct lock_desk lock_desk;
-/** A call that the contender makes; what it returns is desk_join's. */
+/** A call that the contender makes. desk_join returns its status. */
 typedef int desk_task(lock_desk *desk);
 
 struct lock_desk {
     fake_operations fake;
     zkl_client *client;    /* NULL: closed */
     zkl_lock *lock;        /* on "stock"; NULL: closed */
-    pthread_cond_t called; /* the fake was asked for something */
-    zkl_mode mode;         /* of desk_acquire */
-    int64_t timeout_ms;    /* of the task */
+    pthread_cond_t called; /* signalled when the fake was asked for something */
+    zkl_mode mode;         /* that of desk_acquire */
+    int64_t timeout_ms;    /* that of the task */
     zkl_grant grant;
 
     pthread_t contender;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
-    desk_task *task; /* under way */
+    desk_task *task; /* the one under way; NULL: none is */
     bool leaving;
     int status;
-    char message[ZKL_MESSAGE_SIZE]; /* that the task has left */
+    char message[ZKL_MESSAGE_SIZE]; /* the message that the task's call has left */
 };
 
 typedef struct desk_options {
@@ -50,49 +48,51 @@ typedef struct desk_options {
     bool metrics;
 } desk_options;
 
-/** One desk at a time. */
+/** Opens a desk, one at a time, whose client is connected. */
 lock_desk *desk_open(const zkl_lock_options *options);
 lock_desk *desk_open_with(const desk_options *options);
-/** The client has not had a connection yet. */
+/** Opens a desk whose client has had no connection yet. */
 lock_desk *desk_open_offline(const zkl_lock_options *options);
 /** Closes what is still open. */
 void desk_close(lock_desk *desk);
 /** Closes the client, and leaves the handle. */
 int desk_close_client(lock_desk *desk);
 
-/** Takes and leaves the client's mutex. */
+/** Locks, or unlocks, the client's mutex. */
 void desk_enter(lock_desk *desk);
 void desk_leave(lock_desk *desk);
-/** Enters once so many requests wait for an answer. */
+/** Waits until so many requests wait for an answer, and locks the mutex. */
 void desk_enter_at_calls(lock_desk *desk, size_t calls);
 
-/** News of the connection of the client's first session. */
+/** Reports a new state of the client's first session. */
 void desk_tell(lock_desk *desk, zkl_session_state state);
-/** The session expires, and with it all requests under way. */
+/** Lets the session expire, and answers all requests under way so. */
 void desk_expire(lock_desk *desk);
-/** The clock goes on, and timers fire. */
+/** Moves the clock on, and fires the timers that are due. */
 void desk_pass(lock_desk *desk, int64_t ms);
-/** The clock goes on, and no timer fires: as in a process that was stopped. */
+/** Moves the clock on without firing timers, as if the process had been stopped. */
 void desk_stand_still(lock_desk *desk, int64_t ms);
 
+/** Lets the contender make a call. */
 void desk_begin(lock_desk *desk, desk_task *task, int64_t timeout_ms);
-int desk_join(lock_desk *desk); /* and what zkl_error_message says then */
-/** Both, for calls that do not wait for the test. */
+/** Waits for that call; zkl_error_message then returns its message. */
+int desk_join(lock_desk *desk);
+/** Begins a call and joins it, if it does not wait for the test. */
 int desk_do(lock_desk *desk, desk_task *task, int64_t timeout_ms);
 
 desk_task desk_acquire;
 desk_task desk_release;
 
-/** Answers to the oldest create and list, with the mutex held. */
+/** Answers the oldest create, or list. The caller holds the mutex. */
 void desk_answer_create(lock_desk *desk, const char *rest, int64_t zxid);
 void desk_answer_list(lock_desk *desk, const char *own_rest, const char *other);
-/** Both, so that the lock is granted by DESK_NODE. */
+/** Answers both, so that the lock is granted with DESK_NODE. */
 void desk_grant(lock_desk *desk);
-/** The contender acquires the lock. */
+/** Lets the contender acquire the lock. */
 void desk_hold(lock_desk *desk);
 void desk_answer_remove(lock_desk *desk);
 
-/** What was asked since the last time, without the mutex. */
+/** Compares what was asked for since the last time. The caller must not hold the mutex. */
 #define DESK_HEARD(desk, expected)                                                                 \
     do {                                                                                           \
         desk_enter(desk);                                                                          \

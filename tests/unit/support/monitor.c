@@ -105,7 +105,7 @@ static void note_news(request_monitor *monitor, const zkl_event *event) {
         monitor->lease_runs = false;
         monitor->keeps_node = false;
         monitor->connected = false;
-        monitor->outstanding &= ~bit(ZKL_ACTION_BACK_OFF); /* ends with the session */
+        monitor->outstanding &= ~bit(ZKL_ACTION_BACK_OFF); /* a pause ends with the session */
         break;
     case ZKL_EVENT_DISCONNECTED:
         monitor->connected = false;
@@ -132,7 +132,7 @@ static void note_news(request_monitor *monitor, const zkl_event *event) {
 static void note_event(request_monitor *monitor, const zkl_event *event) {
     zkl_action_kind answered = monitor_answered_by(event->kind);
     if (answered != ZKL_ACTION_END && !monitor_awaits(monitor, answered)) {
-        return; /* and the request must ignore it as well */
+        return; /* the request must ignore it too */
     }
     monitor->outstanding &= ~bit(answered);
     if (answered != ZKL_ACTION_END && event->outcome == ZKL_OUTCOME_SESSION_OVER) {
@@ -194,7 +194,7 @@ static void check_action(request_monitor *monitor, zkl_action action, const char
     } else if (action.kind == ZKL_ACTION_END) {
         monitor->ends++;
         CHECK(monitor->verdicts == 1);
-        CHECK(monitor->outstanding == 0); /* else a reply would find nobody */
+        CHECK(monitor->outstanding == 0); /* otherwise an answer would find no request */
         CHECK(!monitor->watching);
     }
 }
@@ -213,5 +213,5 @@ void monitor_step(request_monitor *monitor, zkl_request *request, const zkl_even
     bool waits = monitor->outstanding != 0 || monitor->holds || monitor->watching ||
                  monitor->keeps_node ||
                  (monitor->needs_lease && !monitor->lease_runs && !monitor->leaving);
-    CHECK(waits || monitor->ends == 1 || !monitor->connected); /* else it is stuck */
+    CHECK(waits || monitor->ends == 1 || !monitor->connected); /* otherwise it is stuck */
 }

@@ -9,7 +9,8 @@
 
 static const struct {
     char letter;
-    bool curator; /* "_c_<guid>-" before the marker; kazoo: the GUID's hex digits */
+    bool curator; /* "_c_<guid>-" stands before the marker; otherwise the GUID's hex digits do, as
+                     in kazoo */
     const char *marker;
 } kinds[] = {
     { 'x', true, "lock-" },      { 'r', true, "__READ__" },  { 'w', true, "__WRIT__" },
@@ -17,14 +18,14 @@ static const struct {
     { 'p', true, "permit-2-" },  { 't', true, "permit-3-" },
 };
 
-/* Where it is '8' the node is protected. */
+/* If the digit here is '8' the node is protected. */
 enum { VERSION_OFFSET = 14 };
 
 void name_own_guid(char guid[NAME_GUID_SIZE], unsigned session) {
     snprintf(guid, NAME_GUID_SIZE, "c0ffee00-0000-4000-8000-%012u", session);
 }
 
-/* Scattered, so that names do not happen to sort by their sequences. */
+/* Scatters the GUIDs, so that names do not happen to sort by their sequences. */
 void name_other_guid(char guid[NAME_GUID_SIZE], uint64_t seed) {
     uint64_t mixed = (seed + 1) * 0x9e3779b97f4a7c15U;
     snprintf(guid, NAME_GUID_SIZE, "%08" PRIx64 "-0000-4000-8000-%012" PRIx64, mixed >> 32U,

@@ -1,5 +1,5 @@
-/* Names of children as the servers write them, made here by hand and not by
- * the code under test; and the short forms by which traces call them:
+/* Names of children as the servers write them, made here and not by the code under test; and their
+ * short forms in traces:
  *
  *     me3   our own node with sequence 3
  *     x2    another's exclusive node;  r2, w2  its reader, its writer
@@ -7,8 +7,7 @@
  *     p2    a permit of two;  t2  a permit of three
  *     u2    a kind that nobody knows
  *     X2, R2, W2, P2, T2  the same as the small letters, protected
- *     junk  a child without a sequence
- */
+ *     junk  a child without a sequence */
 #pragma once
 
 #include <stdbool.h>
@@ -19,24 +18,24 @@
 
 enum { NAME_SIZE = 96, NAME_GUID_SIZE = 37 };
 
-/** The GUID of the n-th session of the request under test. */
+/** Writes the GUID of the n-th session of the request under test. */
 void name_own_guid(char guid[NAME_GUID_SIZE], unsigned session);
-/** Makes it that of protected nodes. */
+/** Marks a GUID as that of protected nodes. */
 void name_protect(char guid[NAME_GUID_SIZE]);
 bool name_is_protected(const char *name);
-/** A GUID of another contender; each seed has its own. */
+/** Writes a GUID of another contender; each seed has its own. */
 void name_other_guid(char guid[NAME_GUID_SIZE], uint64_t seed);
 
-/** What our node is created by. */
+/** Writes the name that our node is created by. */
 void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode, unsigned permits);
 
 /** Writes another's name; `letter` is x, r, w, k, q, p, t, u or j. */
 void name_other(char name[NAME_SIZE], char letter, const char *guid, int32_t sequence);
 
-/** Long form of a short one. `own_prefix` is what "me" stands for. */
+/** Writes the long form of a short one. "me" stands for `own_prefix`. */
 void name_expand(char name[NAME_SIZE], const char *brief, const char *own_prefix);
-/** Short form of a long one; a name that has none stays as it is. */
+/** Writes the short form of a long one; a name that has none stays as it is. */
 void name_shorten(char brief[NAME_SIZE], const char *name, const char *own_prefix);
 
-/** The number at the end of a short form. */
+/** Returns the number at the end of a short form. */
 int32_t name_sequence(const char *brief);

@@ -111,7 +111,7 @@ void ear_close_desk(lock_desk *desk, news_ear *ear) {
 }
 
 typedef struct marker {
-    zkl_callback callback; /* first: the thread gives a pointer to it */
+    zkl_callback callback; /* first, because the queue passes a pointer to it */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool passed;
@@ -125,7 +125,7 @@ static void pass_marker(zkl_callback *callback) {
     pthread_mutex_unlock(&self->mutex);
 }
 
-/* Waits until all that is to be told up to now has been told. */
+/* Waits until all callbacks that were posted so far have run. */
 static void let_all_be_told(lock_desk *desk) {
     marker mark = { .callback = { .run = pass_marker } };
     pthread_mutex_init(&mark.mutex, NULL);

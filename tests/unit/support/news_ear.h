@@ -1,10 +1,9 @@
 /*
- * The state callback of a lock handle, and an ear that listens to it. What it
- * has heard is one text:
+ * An ear is the state callback of a lock handle. What it has heard is one text:
  *
  *     "suspect 4711; held 4711; lost 4711 ZKL_SESSION_EXPIRED"
  *
- * Its callback can be made to stand at a gate until the test opens it.
+ * A gate can hold its callback up until the test opens it.
  */
 #pragma once
 
@@ -13,7 +12,7 @@
 enum { EAR_TEXT_SIZE = 512 };
 
 typedef struct news_ear news_ear;
-/* What the application does in its callback; any status of interest goes to `said`. */
+/* What the application does in its callback; it puts each status of interest into `said`. */
 typedef void news_reaction(news_ear *ear, const zkl_lock_event *event);
 
 struct news_ear {
@@ -23,9 +22,9 @@ struct news_ear {
     size_t entered;
     size_t returned;
     bool gate_shut;
-    pthread_t thread; /* of the last callback */
+    pthread_t thread; /* that of the last callback */
     bool knows_size;
-    zkl_lock *lock; /* of the last news */
+    zkl_lock *lock; /* that of the last news */
     news_reaction *reaction;
     lock_desk *desk;
     int said[8];
@@ -33,21 +32,22 @@ struct news_ear {
 
 void ear_begin(news_ear *ear);
 void ear_end(news_ear *ear);
-/** Options of a handle that this ear listens to. */
+/** Returns the options of a handle that this ear listens to. */
 zkl_lock_options ear_options(news_ear *ear);
 
 void ear_set_gate(news_ear *ear, bool shut);
 /** Waits until so many callbacks have begun. */
 void ear_wait_until_entered(news_ear *ear, size_t times);
-/** Whether just so many have returned. */
+/** Tells whether exactly so many have returned. */
 bool ear_has_returned(news_ear *ear, size_t times);
 
-/** A desk whose handle the ear listens to; with the lock held. */
+/** Opens a desk whose handle the ear listens to. */
 lock_desk *ear_open_desk(news_ear *ear, int32_t lease_tick_ms, int64_t max_hold_ms);
+/** Opens such a desk, which holds the lock. */
 lock_desk *ear_hold(news_ear *ear);
 void ear_close_desk(lock_desk *desk, news_ear *ear);
 
-/** Asserts what was told since the last time, once all is told. */
+/** Waits until all callbacks have run, and asserts what was heard since the last time. */
 #define TOLD(desk, ear, expected) ear_expect_heard((desk), (ear), (expected), __FILE__, __LINE__)
 void ear_expect_heard(lock_desk *desk, news_ear *ear, const char *expected, const char *file,
                       int line);

@@ -10,7 +10,7 @@ void relative_open(relative *self, zkl_mode mode, const zkl_lock_options *option
     EXPECT_INT(
         zkl_lock_open(self->client, "stock", options != NULL ? options : &defaults, &self->lock),
         ZKL_OK);
-    zkl_testing_sleep(RELATIVE_SOON_MS); /* connected, for tries */
+    zkl_testing_sleep(RELATIVE_SOON_MS); /* so that it is connected when it tries */
 }
 
 void relative_open_permit(relative *self, int32_t permits) {

@@ -1,4 +1,4 @@
-/* What traces call events, outcomes, actions and statuses. */
+/* The names of events, outcomes, actions and statuses in traces. */
 #pragma once
 
 #include "recipe/request.h"
@@ -6,9 +6,9 @@
 const char *request_text_of_event(zkl_event_kind kind);
 const char *request_text_of_outcome(zkl_outcome outcome);
 const char *request_text_of_action(zkl_action_kind kind);
-/** Without the ZKL_ of its name. */
+/** Returns the name of a status, without its ZKL_. */
 const char *request_text_of_status(int status);
 
-/** Whether the word is the name of an event, or an outcome; if so, which. */
+/** Finds the event, or the outcome, that a word names. False: it names none. */
 bool request_text_event(const char *word, zkl_event_kind *kind);
 bool request_text_outcome(const char *word, zkl_outcome *outcome);

@@ -45,7 +45,7 @@ static void on_wake(void *arg) {
 
 /* ---- The stage ----------------------------------------------------------------- */
 
-/* The session's own probes are liveness_test's matter. */
+/* Stops the session's own probes, which liveness_test tests. */
 static void quiet(run_stage *stage) {
     zkl_timer_stop(&stage->session.liveness.probe_timer);
     stage->session.liveness.awake = true;
@@ -107,7 +107,7 @@ run_stage *stage_open(void) {
 void stage_close(run_stage *stage) {
     EXPECT(stage->session.runners == NULL);
     EXPECT_INT(stage->session.watched_bytes, 0);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED); /* ends the probes */
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED); /* this ends the probes */
     EXPECT(stage->timers.earliest == NULL);
     zkl_session_destroy(&stage->session);
     zkl_recorder_close(stage->recorder);

@@ -61,7 +61,7 @@ static bool greet(const scripted_server *self, int socket_of_client) {
     add_number(&reply, 7);
     add_number(&reply, PASSWORD_SIZE);
     memset(reply.bytes + reply.size, self->gives_no_password ? 0 : 'p', PASSWORD_SIZE);
-    reply.bytes[reply.size + PASSWORD_SIZE] = 0; /* it is not read-only */
+    reply.bytes[reply.size + PASSWORD_SIZE] = 0; /* the session is not read-only */
     reply.size += PASSWORD_SIZE + 1;
     return send_packet(socket_of_client, &reply);
 }
@@ -75,7 +75,7 @@ static bool answer(int socket_of_client, uint32_t xid, int32_t error) {
     return send_packet(socket_of_client, &reply);
 }
 
-/* False: the connection is over. */
+/* Serves one request. False: the connection is over. */
 static bool serve_request(scripted_server *self, int socket_of_client) {
     packet request;
     if (!receive_packet(socket_of_client, &request)) {

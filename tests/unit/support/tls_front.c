@@ -43,7 +43,7 @@ static void add_extension(X509 *certificate, int kind, const char *value) {
     X509_EXTENSION_free(extension);
 }
 
-/* Signed by the authority, or by itself where there is none yet. */
+/* Makes an identity, signed by the authority, or by itself if there is none yet. */
 static identity make_identity(const char *common_name, long serial, const char *alternative_names) {
     identity made = { EVP_EC_gen("P-256"), X509_new() };
     X509_NAME *subject = X509_get_subject_name(made.certificate);
@@ -71,7 +71,7 @@ static void free_identity(identity *self) {
     *self = (identity){ NULL, NULL };
 }
 
-/* By one rename, as the library asks for. */
+/* Writes a file by one rename, as the library asks for. */
 static void write_file(const char *name, X509 *certificate, EVP_PKEY *key) {
     char fresh[TLS_PATH_SIZE];
     snprintf(fresh, sizeof(fresh), "%s", tls_file("fresh"));
@@ -169,7 +169,7 @@ static void *serve(void *arg) {
     return NULL;
 }
 
-/* Whoever the client is. */
+/* Accepts every client. */
 static int accept_any(int is_good, X509_STORE_CTX *context) {
     (void)is_good;
     (void)context;

@@ -6,29 +6,30 @@
 enum { TLS_PATH_SIZE = 96 };
 
 typedef struct tls_front {
-    char hosts[32];               /* for its client */
-    atomic_int connections;       /* whose handshake it has ended well */
-    atomic_long serial_of_client; /* of the last one's certificate */
+    char hosts[32];               /* the host list for its client */
+    atomic_int connections;       /* how many handshakes have succeeded */
+    atomic_long serial_of_client; /* the serial number of the last client's certificate */
     scripted_server behind;
     void *context;
     int listener;
-    atomic_int client; /* -1: none is connected */
+    atomic_int client; /* the socket of the client; -1: none is connected */
     pthread_t thread;
 } tls_front;
 
-/** Makes a directory with an authority of its own (ca.pem), and the certificate and the key of a
- *  client (client.pem, client.key). Static. */
+/** Makes a directory with an authority (ca.pem), and the certificate and the key of a client
+ *  (client.pem, client.key). Returns its path, which stays valid. */
 const char *tls_keys_begin(void);
+/** Removes the directory. */
 void tls_keys_end(void);
-/** The client's anew. */
+/** Makes a new certificate and key of the client. */
 void tls_keys_renew(long serial);
-/** Static, eight at a time. */
+/** Returns the path of a file of the directory, valid until the eighth call after this one. */
 const char *tls_file(const char *name);
 
-/** common_name, alternative_names: of its certificate, the latter as OpenSSL writes them
- *  ("DNS:localhost,IP:127.0.0.1"); NULL: none. */
+/** Begins to listen, on a thread of its own. common_name, alternative_names: those of its
+ *  certificate, the latter as OpenSSL writes them ("DNS:localhost,IP:127.0.0.1"); NULL: none. */
 void tls_front_begin(tls_front *self, const char *common_name, const char *alternative_names);
-/** Ends the connection that there is. */
+/** Ends the present connection. */
 void tls_front_hang_up(tls_front *self);
-/** To be called when its client is closed. */
+/** Ends the server. Its client must be closed. */
 void tls_front_end(tls_front *self);

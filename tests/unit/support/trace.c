@@ -19,7 +19,7 @@ typedef struct conversation {
     bool is_protected;
     unsigned session;
     char prefix[NAME_SIZE];
-    char inspected[NAME_SIZE]; /* short form of what INSPECT asked about last */
+    char inspected[NAME_SIZE]; /* the short form of the node that INSPECT asked about last */
     char guid[NAME_GUID_SIZE];
     char names[WORDS_MAX][NAME_SIZE];
     const char *children[WORDS_MAX];
@@ -35,7 +35,7 @@ int64_t trace_zxid(int32_t sequence) {
     return 5000000000 + sequence;
 }
 
-/* A typing error in a trace is no test result. */
+/* Ends the program: a typing error in a trace is no test result. */
 static void give_up(const char *what, const char *word) {
     fprintf(stderr, "bad trace: %s \"%s\"\n", what, word);
     abort();
@@ -47,7 +47,7 @@ static word_list split(const char *from, size_t length) {
     return words;
 }
 
-/* Into pieces of the struct's own text, so it must stay where it is. */
+/* Cuts the words out of the struct's own text, so the struct must not move. */
 static void cut(word_list *words) {
     char *rest = NULL;
     char *word = strtok_r(words->text, " ", &rest);
@@ -180,7 +180,7 @@ static void write_actions(conversation *play, const zkl_actions *actions, char t
     }
 }
 
-/* The fencing token is that of the node by which the lock is held. */
+/* Checks that the fencing token is the czxid of the node with which the lock is held. */
 static void check_token(const conversation *play, const zkl_actions *actions, const char *row,
                         const char *file, int line) {
     char node[NAME_SIZE];

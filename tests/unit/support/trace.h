@@ -9,16 +9,15 @@
  *     "watch_fired      -> LIST",      the same as "watch_fired changed"
  *     "listed me3       -> GRANT",
  *
- * Names are those of names.h. A reply says how it ended (OK, NO_NODE, UNKNOWN,
- * NOT_NOW, REFUSED, SESSION_OVER); "created" with a name, "listed" with names
- * or "nobody", and "inspected ours" or "inspected others" mean OK. REFUSED is
- * for want of permission; "REFUSED silently" does not say why. "watch_fired
- * deleted" is the news of a deletion, "watch_fired somehow" that of neither, and "watch_fired
- * deleted long_ago" one that may
- * be older than the session, as "listed me3 long_ago" is such a list. "MAKE_PARENT 1" is of the
- * node above the resource's, of which the path has three names. "created me3 in_transaction" does
- * not tell the zxid; "parent_inspected" says "older" or "younger" than our node. Each step goes
- * through the monitor.
+ * Names are those of names.h. An answer says how the operation ended (OK, NO_NODE, UNKNOWN,
+ * NOT_NOW, REFUSED, SESSION_OVER); "created" with a name, "listed" with names or "nobody", and
+ * "inspected ours" or "inspected others" mean OK. REFUSED means that we lack the permission;
+ * "REFUSED silently" does not say why. "watch_fired deleted" is the news of a deletion,
+ * "watch_fired somehow" of neither a deletion nor a change, and "watch_fired deleted long_ago" may
+ * be older than the session, as "listed me3 long_ago" is such a list. "MAKE_PARENT 1" is for the
+ * node above the resource's, whose path has three names. "created me3 in_transaction" does not say
+ * the zxid; "parent_inspected" says "older" or "younger" than our node. Each step goes through the
+ * monitor.
  */
 #pragma once
 
@@ -31,12 +30,12 @@ typedef struct trace_setup {
     unsigned max_waiting;
     bool is_protected;
     bool is_member;
-    const char *companion; /* short form; NULL: none */
+    const char *companion; /* its short form; NULL: none */
     bool only_try;
     bool fail_on_session_expiry;
     bool needs_lease;
-    bool lease_runs;   /* at the start */
-    bool disconnected; /* likewise */
+    bool lease_runs;   /* the lease runs at the start */
+    bool disconnected; /* it is not connected at the start */
 } trace_setup;
 
 #define PLAY(setup, lines) trace_play((setup), (lines), COUNT_OF(lines), __FILE__, __LINE__)
@@ -61,9 +60,9 @@ enum { TRACE_LINES_MAX = 40 };
     "start -> CREATE LIST", "disconnected -> ", "created UNKNOWN -> ", "listed UNKNOWN -> "
 #define RELEASED(me) ("released -> DELETE " me), "deleted OK -> END"
 
-/** A node's czxid in traces, from its sequence. */
+/** Returns the czxid of a node in traces, which follows from its sequence. */
 int64_t trace_zxid(int32_t sequence);
 
-/** Up to the first NULL. */
+/** Plays a conversation, up to the first NULL. */
 void trace_play(trace_setup setup, const char *const *lines, size_t count, const char *file,
                 int line);

@@ -17,7 +17,7 @@ enum { MESSAGE_SIZE = 2048 };
 enum { FAILURES_SHOWN = 100 };
 
 void unit_check(bool good, const char *file, int line, const char *format, ...) {
-    static unsigned failures; /* of the test that is running */
+    static unsigned failures; /* how many the running test has had */
     static const CU_Test *running;
     char message[MESSAGE_SIZE];
     message[0] = '\0'; /* most assertions hold, and some tests make millions */
@@ -56,9 +56,9 @@ void unit_expect_refused(bool refused, const char *message, const char *says, co
 
 /* ---- The end of a test that cannot go on -------------------------------------------- */
 
-static const char *suite_that_runs, *test_that_runs; /* a signal's handler must not ask CUnit */
+static const char *suite_that_runs, *test_that_runs; /* a signal handler must not ask CUnit */
 
-/* In CUnit's own words, and by calls that are allowed in a signal's handler. */
+/* Writes a text as CUnit would, by calls that are allowed in a signal handler. */
 static void say(const char *text) {
     (void)!write(STDOUT_FILENO, text, strlen(text));
 }
@@ -127,7 +127,7 @@ int unit_main(const char *suite) {
         fprintf(stderr, "%s: %s\n", suite, CU_get_error_msg());
         return EXIT_FAILURE;
     }
-    setvbuf(stdout, NULL, _IOLBF, 0); /* what failed before a crash is worth knowing */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* so that failures before a crash are seen */
     unit_play_back();
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_basic_run_tests();
@@ -137,7 +137,7 @@ int unit_main(const char *suite) {
 }
 
 unit_random unit_random_begin(uint64_t seed) {
-    /* The generator must not begin with 0; and near seeds shall begin far apart. */
+    /* The generator must not begin with 0, and close seeds must begin far apart. */
     return (unit_random){ (seed + 1) * 0x9e3779b97f4a7c15U };
 }
 

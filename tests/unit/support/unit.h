@@ -26,6 +26,7 @@ typedef struct unit_test {
     struct unit_test *next;
 } unit_test;
 
+/** Adds a test to the program. */
 void unit_add(unit_test *test);
 
 #define EXPECT_INT(actual, expected)                                                               \
@@ -33,8 +34,8 @@ void unit_add(unit_test *test);
 #define EXPECT_TEXT(actual, expected)                                                              \
     unit_expect_text((actual), (expected), #actual, __FILE__, __LINE__)
 
-/** The library does not take what the application gave it, and says why: `says` is part of its
- *  message. On this thread. */
+/** Expects that the library refuses what the application gave it, and that `says` is part of its
+ *  message. The call must be made on this thread. */
 #define EXPECT_REFUSED(call, says)                                                                 \
     do {                                                                                           \
         int refused_with = (call);                                                                 \
@@ -49,17 +50,17 @@ void unit_expect_int(int64_t actual, int64_t expected, const char *what, const c
 void unit_expect_text(const char *actual, const char *expected, const char *what, const char *file,
                       int line);
 
-/** Fails the test that is running, and ends the program: for a fault behind which nothing can go
- * on. From any thread, or a signal's handler. */
+/** Fails the test that is running, and ends the program: for a fault after which nothing can go on.
+ *  Any thread or signal handler may call it. */
 void unit_fail_for_good(const char *why) __attribute__((noreturn));
-/** So does a test that is not done then; 0: it may take its time again. The bound is for what would
- * never end, and must be far from what a slow machine needs. */
+/** Fails the test, and ends the program, if the test is not done by then; 0: there is no bound any
+ *  more. The bound is for what would never end, and must be far from what a slow machine needs. */
 void unit_must_be_done_within(unsigned seconds);
 
-/** Every record that is made from here on must play back; unit_main begins with it. */
+/** Expects that every record that is made from here on plays back. unit_main begins with it. */
 void unit_play_back(void);
 
-/** Runs all tests of this program; what main returns. */
+/** Runs all tests of this program, and returns what main returns. */
 int unit_main(const char *suite);
 
 /** A small generator of numbers for walks that can be repeated (xorshift64*). */
@@ -68,5 +69,5 @@ typedef struct unit_random {
 } unit_random;
 
 unit_random unit_random_begin(uint64_t seed);
-/** From 0 to below - 1. */
+/** Draws a number from 0 to below - 1. */
 unsigned unit_random_below(unit_random *random, unsigned below);
