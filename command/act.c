@@ -19,7 +19,7 @@ typedef struct act {
     bool refused; /* the user has said no, or the node has changed since it was described */
 } act;
 
-static int take(void *arg, int option, const char *value) {
+static int act_take(void *arg, int option, const char *value) {
     act *self = arg;
     (void)option;
     (void)value;
@@ -72,7 +72,7 @@ static void print_whose(const act *self, const zkl_contender *found) {
 
 /* Says whose node it is, before the user says yes. After that, says so again if it has begun or
  * ceased to hold, and refuses. */
-static int describe(zkl_client *client, act *self, bool is_first) {
+static int act_describe(zkl_client *client, act *self, bool is_first) {
     zkl_queue *queue = NULL;
     int status = zkl_queue_describe(client, self->resource, ASK_TIMEOUT_MS, &queue);
     const zkl_contender *found = NULL;
@@ -99,13 +99,14 @@ static bool says_yes(void) {
 
 static int break_node(zkl_client *client, void *arg) {
     act *self = arg;
-    int status = self->yes ? ZKL_OK : describe(client, self, true);
+    int status = self->yes ? ZKL_OK : act_describe(client, self, true);
     if (status != ZKL_OK) {
         return status;
     }
     self->refused = !self->yes && !says_yes();
     if (!self->yes && !self->refused) {
-        status = describe(client, self, false); /* it may have been granted the lock meanwhile */
+        status =
+            act_describe(client, self, false); /* it may have been granted the lock meanwhile */
     }
     if (status != ZKL_OK) {
         return status;
@@ -152,7 +153,7 @@ const subcommand break_subcommand = {
     .options = break_options,
     .examples = "  zklock break x _c_16f7ef82-0043-87ad-a238-442b3b5a49dd-lock-0000000007\n"
                 "  zklock break --yes backup lock-0000000007   # in a script\n",
-    .take = take,
+    .take = act_take,
     .self = &arguments,
     .run = run_break
 };

@@ -29,7 +29,7 @@ static void add_letter(parser *self, char letter, bool has_argument) {
     self->letters[used] = '\0';
 }
 
-static void prepare(parser *self, const subcommand *of) {
+static void arguments_prepare(parser *self, const subcommand *of) {
     size_t count = 0;
     strcpy(self->letters,
            "+:h"); /* stops at the first that is no option; a missing argument is ':' */
@@ -96,7 +96,7 @@ static int index_of_letter(const subcommand *of, int letter) {
     return i;
 }
 
-static int take(const subcommand *of, settings *all, int option) {
+static int arguments_take(const subcommand *of, settings *all, int option) {
     if (option == CONFIG) {
         all->file = optarg;
     } else if (option >= FIRST_OWN) {
@@ -111,7 +111,7 @@ static int take(const subcommand *of, settings *all, int option) {
 
 /* Refuses what getopt_long could not read: it has set optopt for a letter, and has gone past a long
  * option. */
-static int refuse(int why, char **argv) {
+static int arguments_refuse(int why, char **argv) {
     char letter[] = { '-', (char)optopt, '\0' };
     const char *given = optopt > 0 && optopt < FIRST_SETTING ? letter : argv[optind - 1];
     return say_usage(why == ':' ? "%s needs a value" : "'%s' is not an option, or takes no value",
@@ -129,7 +129,8 @@ static int read_options(const subcommand *of, const parser *reading, settings *a
             print_help(of);
             return EXIT_DONE;
         }
-        int status = option == '?' || option == ':' ? refuse(option, argv) : take(of, all, option);
+        int status = option == '?' || option == ':' ? arguments_refuse(option, argv)
+                                                    : arguments_take(of, all, option);
         *ends = status != EXIT_DONE;
         if (*ends) {
             return status;
@@ -144,7 +145,7 @@ int subcommand_main(const subcommand *of, int argc, char **argv) {
     bool ends = false;
     char separator[] = "--";
     say_subcommand(of->name);
-    prepare(&reading, of);
+    arguments_prepare(&reading, of);
     opterr = 0;
     int status = read_options(of, &reading, &all, argc, argv, &ends);
     bool more = of->options_follow_first && optind < argc && strcmp(argv[optind - 1], "--") != 0;

@@ -63,8 +63,8 @@ void child_restore_signals(const signals_found *found) {
 
 /* Executes the command in a group of its own, which the holder knows before anything can start in
  * it. */
-static void execute(const child *self, const job *what, const message *grant, const channel *link,
-                    pid_t front, const signals_found *found) {
+static void child_execute(const child *self, const job *what, const message *grant,
+                          const channel *link, pid_t front, const signals_found *found) {
     child own = *self;
     own.pid = getpid();
     setpgid(0, 0);
@@ -90,7 +90,7 @@ bool child_start(child *self, const job *what, const message *grant, const chann
         return false;
     }
     if (pid == 0) {
-        execute(self, what, grant, link, front, found);
+        child_execute(self, what, grant, link, front, found);
     }
     setpgid(pid, pid); /* both processes do it, as either may be first */
     self->pid = pid;

@@ -51,7 +51,7 @@ static doctor arguments;
 static const option_description options[] = { { 0, '\0', "json", NULL, "for programs" },
                                               { 0, '\0', NULL, NULL, NULL } };
 
-static int take(void *arg, int option, const char *value) {
+static int doctor_take(void *arg, int option, const char *value) {
     doctor *self = arg;
     (void)option;
     (void)value;
@@ -61,10 +61,10 @@ static int take(void *arg, int option, const char *value) {
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
-static void find(doctor *self, level how, const char *what, const char *format, ...)
+static void doctor_find(doctor *self, level how, const char *what, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static void find(doctor *self, level how, const char *what, const char *format, ...) {
+static void doctor_find(doctor *self, level how, const char *what, const char *format, ...) {
     static const char *const names[] = { "ok", "not tested", "warning", "bad" };
     char text[FINDING_SIZE];
     va_list values;
@@ -96,17 +96,17 @@ static void judge_version(doctor *self, const char *server, const char *text) {
     patch = *end == '.' ? (int)strtol(end + 1, &end, 10) : 0;
     int number = major * 10000 + minor * 100 + patch;
     if (number < 30501) {
-        find(self, LEVEL_BAD, server, "version %d.%d.%d: zklock needs 3.5.1 or later", major, minor,
-             patch);
+        doctor_find(self, LEVEL_BAD, server, "version %d.%d.%d: zklock needs 3.5.1 or later", major,
+                    minor, patch);
     } else if (number < 30604 || (number >= 30700 && number < 30702) || number == 30800) {
-        find(self, LEVEL_BAD, server,
-             "version %d.%d.%d: writes can hang for seconds (ZOOKEEPER-4537); update it", major,
-             minor, patch);
+        doctor_find(self, LEVEL_BAD, server,
+                    "version %d.%d.%d: writes can hang for seconds (ZOOKEEPER-4537); update it",
+                    major, minor, patch);
     } else if (number < 30900) {
-        find(self, LEVEL_WARNING, server, "version %d.%d.%d: it gets no fixes any more, or few",
-             major, minor, patch);
+        doctor_find(self, LEVEL_WARNING, server,
+                    "version %d.%d.%d: it gets no fixes any more, or few", major, minor, patch);
     } else {
-        find(self, LEVEL_OK, server, "version %d.%d.%d", major, minor, patch);
+        doctor_find(self, LEVEL_OK, server, "version %d.%d.%d", major, minor, patch);
     }
 }
 
@@ -116,27 +116,27 @@ static void judge_latency(doctor *self, const char *server, const char *answer) 
     char outstanding[VALUE_SIZE];
     if (!four_letters_find(answer, "Latency min/avg/max", value, sizeof(value)) ||
         !four_letters_find(answer, "Outstanding", outstanding, sizeof(outstanding))) {
-        find(self, LEVEL_NOT_TESTED, server, "latency: it does not tell it");
+        doctor_find(self, LEVEL_NOT_TESTED, server, "latency: it does not tell it");
         return;
     }
     const char *slash = strchr(value, '/');
     double average = slash != NULL ? strtod(slash + 1, NULL) : 0;
     bool is_slow = average > LATENCY_MAX_MS || strtol(outstanding, NULL, 10) > OUTSTANDING_MAX;
-    find(self, is_slow ? LEVEL_WARNING : LEVEL_OK, server,
-         "latency %s ms (shortest/average/longest), %s requests outstanding%s", value, outstanding,
-         is_slow ? ": it is overloaded, or its disk is slow" : "");
+    doctor_find(self, is_slow ? LEVEL_WARNING : LEVEL_OK, server,
+                "latency %s ms (shortest/average/longest), %s requests outstanding%s", value,
+                outstanding, is_slow ? ": it is overloaded, or its disk is slow" : "");
 }
 
 static void judge_role(doctor *self, const char *server, const char *answer) {
     char value[VALUE_SIZE];
     if (!four_letters_find(answer, "Mode", value, sizeof(value))) {
         self->silent++;
-        find(self, LEVEL_NOT_TESTED, server, "role: it does not tell it");
+        doctor_find(self, LEVEL_NOT_TESTED, server, "role: it does not tell it");
         return;
     }
     self->serving++;
     self->leaders += strcmp(value, "leader") == 0 || strcmp(value, "standalone") == 0 ? 1 : 0;
-    find(self, LEVEL_OK, server, "%s", value);
+    doctor_find(self, LEVEL_OK, server, "%s", value);
 }
 
 /* Tells whether a word is not in the server's whitelist: the answer says so, or is empty. */
@@ -153,18 +153,20 @@ static void judge_tick(doctor *self, const char *server) {
     duration_write(ours, tick_ms);
     if (!four_letters_ask(server, "conf", SERVER_MS, answer) ||
         !four_letters_find(answer, "tickTime", value, sizeof(value))) {
-        find(self, LEVEL_NOT_TESTED, server,
-             "tickTime: %s. tick-time, %s here, must not be shorter than tickTime in its zoo.cfg "
-             "(3 s if there is none)",
-             is_closed(answer) ? "conf is not in 4lw.commands.whitelist" : "it does not tell it",
-             ours);
+        doctor_find(
+            self, LEVEL_NOT_TESTED, server,
+            "tickTime: %s. tick-time, %s here, must not be shorter than tickTime in its zoo.cfg "
+            "(3 s if there is none)",
+            is_closed(answer) ? "conf is not in 4lw.commands.whitelist" : "it does not tell it",
+            ours);
         return;
     }
     bool is_longer = strtoll(value, NULL, 10) > tick_ms;
-    find(self, is_longer ? LEVEL_BAD : LEVEL_OK, server, "tickTime %s ms, tick-time %s%s", value,
-         ours,
-         is_longer ? ": a lease can outlast its lock. All clients need that tick-time, or longer"
-                   : "");
+    doctor_find(self, is_longer ? LEVEL_BAD : LEVEL_OK, server, "tickTime %s ms, tick-time %s%s",
+                value, ours,
+                is_longer
+                    ? ": a lease can outlast its lock. All clients need that tick-time, or longer"
+                    : "");
 }
 
 static void judge_server(doctor *self, const char *server) {
@@ -172,7 +174,7 @@ static void judge_server(doctor *self, const char *server) {
     char value[VALUE_SIZE];
     self->servers++;
     if (!four_letters_ask(server, "srvr", SERVER_MS, answer)) {
-        find(self, LEVEL_BAD, server, "does not answer: %s", answer);
+        doctor_find(self, LEVEL_BAD, server, "does not answer: %s", answer);
         return;
     }
     if (four_letters_find(answer, "Zookeeper version", value, sizeof(value))) {
@@ -181,11 +183,11 @@ static void judge_server(doctor *self, const char *server) {
         judge_role(self, server, answer);
     } else if (is_closed(answer)) {
         self->silent++;
-        find(self, LEVEL_NOT_TESTED, server,
-             "version, latency, role: srvr is not in 4lw.commands.whitelist");
+        doctor_find(self, LEVEL_NOT_TESTED, server,
+                    "version, latency, role: srvr is not in 4lw.commands.whitelist");
     } else {
-        find(self, LEVEL_BAD, server,
-             "is not serving requests: it has no quorum, or is just starting");
+        doctor_find(self, LEVEL_BAD, server,
+                    "is not serving requests: it has no quorum, or is just starting");
     }
     judge_tick(self, server);
 }
@@ -193,21 +195,22 @@ static void judge_server(doctor *self, const char *server) {
 static void judge_quorum(doctor *self) {
     int most = self->serving + self->silent;
     if (most * 2 <= self->servers) {
-        find(self, LEVEL_BAD, "ensemble", "%d of %d servers serve: that is no quorum", most,
-             self->servers);
+        doctor_find(self, LEVEL_BAD, "ensemble", "%d of %d servers serve: that is no quorum", most,
+                    self->servers);
     } else if (self->leaders > 1) {
-        find(self, LEVEL_BAD, "ensemble",
-             "%d of the servers lead: the host list has those of more than one ensemble",
-             self->leaders);
+        doctor_find(self, LEVEL_BAD, "ensemble",
+                    "%d of the servers lead: the host list has those of more than one ensemble",
+                    self->leaders);
     } else if (self->servers < 3) {
-        find(self, LEVEL_WARNING, "ensemble",
-             "%d server%s in the host list: three survive the loss of one", self->servers,
-             self->servers == 1 ? "" : "s");
+        doctor_find(self, LEVEL_WARNING, "ensemble",
+                    "%d server%s in the host list: three survive the loss of one", self->servers,
+                    self->servers == 1 ? "" : "s");
     } else if (self->serving * 2 <= self->servers) {
-        find(self, LEVEL_NOT_TESTED, "ensemble", "%d of %d servers do not say whether they serve",
-             self->silent, self->servers);
+        doctor_find(self, LEVEL_NOT_TESTED, "ensemble",
+                    "%d of %d servers do not say whether they serve", self->silent, self->servers);
     } else {
-        find(self, LEVEL_OK, "ensemble", "%d of %d servers serve", self->serving, self->servers);
+        doctor_find(self, LEVEL_OK, "ensemble", "%d of %d servers serve", self->serving,
+                    self->servers);
     }
 }
 
@@ -215,8 +218,9 @@ static void judge_servers(doctor *self) {
     const char *hosts = self->settings->values[SETTING_HOSTS];
     char server[SERVER_NAME_SIZE];
     if (self->settings->values[SETTING_TLS_CA_FILE] != NULL) {
-        find(self, LEVEL_NOT_TESTED, "servers",
-             "version, latency, role, tickTime: the four-letter words are for ports without TLS");
+        doctor_find(
+            self, LEVEL_NOT_TESTED, "servers",
+            "version, latency, role, tickTime: the four-letter words are for ports without TLS");
         return;
     }
     while (four_letters_next(&hosts, server)) {
@@ -238,15 +242,16 @@ static void judge_session(doctor *self, zkl_client *client) {
     duration_write(asked, self->settings->session_timeout_ms);
     bool differs = information.session_timeout_ms != self->settings->session_timeout_ms;
     if (information.session_timeout_ms < TICKS_MIN * tick_ms) {
-        find(self, LEVEL_BAD, "session",
-             "timeout of %s: zklock run needs five ticks; is tick-time right?", granted);
+        doctor_find(self, LEVEL_BAD, "session",
+                    "timeout of %s: zklock run needs five ticks; is tick-time right?", granted);
     } else {
-        find(self, differs ? LEVEL_WARNING : LEVEL_OK, "session", "timeout of %s%s%s", granted,
-             differs ? ": the servers do not allow the asked for " : "", differs ? asked : "");
+        doctor_find(self, differs ? LEVEL_WARNING : LEVEL_OK, "session", "timeout of %s%s%s",
+                    granted, differs ? ": the servers do not allow the asked for " : "",
+                    differs ? asked : "");
     }
     if (information.unsupported_servers) {
-        find(self, LEVEL_BAD, "servers",
-             "they are not Apache ZooKeeper, and no lock is safe there");
+        doctor_find(self, LEVEL_BAD, "servers",
+                    "they are not Apache ZooKeeper, and no lock is safe there");
     }
 }
 
@@ -267,8 +272,8 @@ static void judge_library(doctor *self) {
     bool has_tls = zkl_client_open("127.0.0.1:1", &of_client, &client) != ZKL_UNSUPPORTED;
     of_client.security = &sasl;
     bool has_sasl = zkl_client_open("127.0.0.1:1", &of_client, &client) != ZKL_UNSUPPORTED;
-    find(self, LEVEL_OK, "library", "zklock %s; its libzookeeper has %s and %s", zkl_version(),
-         has_tls ? "TLS" : "no TLS", has_sasl ? "SASL" : "no SASL");
+    doctor_find(self, LEVEL_OK, "library", "zklock %s; its libzookeeper has %s and %s",
+                zkl_version(), has_tls ? "TLS" : "no TLS", has_sasl ? "SASL" : "no SASL");
 }
 
 /* ---- Who may connect ---------------------------------------------------------------------------
@@ -299,19 +304,20 @@ static int open_stranger(const doctor *self, zkl_client **stranger) {
  * first, and then refuse its requests. */
 static void judge_strangers(doctor *self, int opened) {
     if (self->settings->values[SETTING_TLS_CA_FILE] != NULL) {
-        find(self, LEVEL_NOT_TESTED, "strangers",
-             "whether one without a certificate gets a session: the servers need "
-             "ssl.clientAuth=need, and no clientPort in clear that strangers reach; for %s",
-             whoever_connects);
+        doctor_find(self, LEVEL_NOT_TESTED, "strangers",
+                    "whether one without a certificate gets a session: the servers need "
+                    "ssl.clientAuth=need, and no clientPort in clear that strangers reach; for %s",
+                    whoever_connects);
     } else if (opened == ZKL_OK) {
-        find(self, LEVEL_WARNING, "strangers",
-             "a stranger gets a session, and %s: then only the fencing token keeps two holders "
-             "apart. Guard the connections, by TLS with client certificates or a firewall; neither "
-             "SASL nor ACLs do (docs/security.md)",
-             whoever_connects);
+        doctor_find(
+            self, LEVEL_WARNING, "strangers",
+            "a stranger gets a session, and %s: then only the fencing token keeps two holders "
+            "apart. Guard the connections, by TLS with client certificates or a firewall; neither "
+            "SASL nor ACLs do (docs/security.md)",
+            whoever_connects);
     } else {
-        find(self, LEVEL_NOT_TESTED, "strangers", "whether one gets a session: %s",
-             zkl_strerror(opened));
+        doctor_find(self, LEVEL_NOT_TESTED, "strangers", "whether one gets a session: %s",
+                    zkl_strerror(opened));
     }
 }
 
@@ -362,9 +368,10 @@ static void judge_clock(doctor *self, const zkl_node *node) {
     int64_t ahead_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - node->made_ms;
     duration_write(difference, ahead_ms < 0 ? -ahead_ms : ahead_ms);
     bool is_wrong = ahead_ms > CLOCK_MAX_MS || ahead_ms < -CLOCK_MAX_MS;
-    find(self, is_wrong ? LEVEL_WARNING : LEVEL_OK, "clock",
-         "this machine's is %s %s the servers'%s", difference, ahead_ms < 0 ? "behind" : "ahead of",
-         is_wrong ? ": ages are wrong by that; locks and tokens do not need clocks" : "");
+    doctor_find(self, is_wrong ? LEVEL_WARNING : LEVEL_OK, "clock",
+                "this machine's is %s %s the servers'%s", difference,
+                ahead_ms < 0 ? "behind" : "ahead of",
+                is_wrong ? ": ages are wrong by that; locks and tokens do not need clocks" : "");
 }
 
 static void on_asked_for(void *arg, const zkl_lock_event *event) {
@@ -393,18 +400,21 @@ static bool judge_acls(doctor *self, zkl_client *client) {
     bool are_checked = held == ZKL_OK && set == ZKL_NO_PERMISSION;
     probe_end(&with);
     if (are_checked) {
-        find(self, LEVEL_OK, "protection", "nobody but who is in its ACL could set a node's data");
+        doctor_find(self, LEVEL_OK, "protection",
+                    "nobody but who is in its ACL could set a node's data");
     } else if (set == ZKL_OK) {
-        find(self, LEVEL_BAD, "protection",
-             "the data of a node could be set against its ACL: these servers do not check ACLs "
-             "(skipACL), or take us for a superuser; give zklock's clients the option unprotected");
+        doctor_find(
+            self, LEVEL_BAD, "protection",
+            "the data of a node could be set against its ACL: these servers do not check ACLs "
+            "(skipACL), or take us for a superuser; give zklock's clients the option unprotected");
     } else if (held == ZKL_NO_PERMISSION) {
-        find(self, LEVEL_WARNING, "protection",
-             "the servers take no ACL of the scheme digest, so no node is protected: others may "
-             "set the data of our nodes");
+        doctor_find(
+            self, LEVEL_WARNING, "protection",
+            "the servers take no ACL of the scheme digest, so no node is protected: others may "
+            "set the data of our nodes");
     } else {
-        find(self, LEVEL_NOT_TESTED, "protection", "whether ACLs are checked: %s",
-             zkl_strerror(set));
+        doctor_find(self, LEVEL_NOT_TESTED, "protection", "whether ACLs are checked: %s",
+                    zkl_strerror(set));
     }
     return are_checked;
 }
@@ -421,15 +431,16 @@ static bool is_protected(const probe *with) {
  * that may change it. */
 static void judge_identity(doctor *self, const probe *with, const zkl_node *node) {
     if (!is_protected(with)) {
-        find(self, LEVEL_WARNING, "protection",
-             "our nodes are not protected: others of our credential may set their data "
-             "(docs/security.md, Protected nodes)");
+        doctor_find(self, LEVEL_WARNING, "protection",
+                    "our nodes are not protected: others of our credential may set their data "
+                    "(docs/security.md, Protected nodes)");
     } else if (strstr(node->acl, "digest:zklock:x:") != NULL) {
-        find(self, LEVEL_BAD, "protection",
-             "the servers hash digests otherwise (digestAlg): zklock's clients need the option "
-             "unprotected");
+        doctor_find(
+            self, LEVEL_BAD, "protection",
+            "the servers hash digests otherwise (digestAlg): zklock's clients need the option "
+            "unprotected");
     } else {
-        find(self, LEVEL_OK, "protection", "the servers know our identity");
+        doctor_find(self, LEVEL_OK, "protection", "the servers know our identity");
     }
 }
 
@@ -442,9 +453,10 @@ static void judge_node(doctor *self, zkl_client *client, const probe *with) {
             judge_identity(self, with, node);
         }
     } else {
-        find(self, LEVEL_NOT_TESTED, "clock", "our node cannot be read: %s", zkl_strerror(status));
-        find(self, LEVEL_NOT_TESTED, "protection", "our node cannot be read: %s",
-             zkl_strerror(status));
+        doctor_find(self, LEVEL_NOT_TESTED, "clock", "our node cannot be read: %s",
+                    zkl_strerror(status));
+        doctor_find(self, LEVEL_NOT_TESTED, "protection", "our node cannot be read: %s",
+                    zkl_strerror(status));
     }
     zkl_report_free(node);
 }
@@ -467,21 +479,23 @@ static void judge_deletion(doctor *self, const probe *with, zkl_client *stranger
     bool may_be_ours_only = shows_certificate && !is_for_everybody(with, stranger);
     int broken = zkl_node_break(stranger, with->resource, probe_node(with), ASK_TIMEOUT_MS);
     if (broken == ZKL_OK && may_be_ours_only) {
-        find(self, LEVEL_NOT_TESTED, "permissions",
-             "whether one with another certificate can delete our node: ours alone is enough, and "
-             "the ACL of the node above does not show that everybody may");
+        doctor_find(
+            self, LEVEL_NOT_TESTED, "permissions",
+            "whether one with another certificate can delete our node: ours alone is enough, and "
+            "the ACL of the node above does not show that everybody may");
     } else if (broken == ZKL_OK) {
-        find(self, LEVEL_WARNING, "permissions",
-             "%s could delete our node: whoever may connect can break every lock below %s; zklock "
-             "secure closes them",
-             shows_certificate ? "somebody who shows nothing but our certificate" : "a stranger",
-             self->settings->values[SETTING_LOCK_ROOT]);
+        doctor_find(
+            self, LEVEL_WARNING, "permissions",
+            "%s could delete our node: whoever may connect can break every lock below %s; zklock "
+            "secure closes them",
+            shows_certificate ? "somebody who shows nothing but our certificate" : "a stranger",
+            self->settings->values[SETTING_LOCK_ROOT]);
     } else if (broken == ZKL_NO_PERMISSION || broken == ZKL_AUTH_FAILED) {
-        find(self, LEVEL_OK, "permissions", "a stranger could not delete our node: %s",
-             zkl_strerror(broken));
+        doctor_find(self, LEVEL_OK, "permissions", "a stranger could not delete our node: %s",
+                    zkl_strerror(broken));
     } else {
-        find(self, LEVEL_NOT_TESTED, "permissions", "whether a stranger can delete our node: %s",
-             zkl_strerror(broken));
+        doctor_find(self, LEVEL_NOT_TESTED, "permissions",
+                    "whether a stranger can delete our node: %s", zkl_strerror(broken));
     }
 }
 
@@ -489,8 +503,8 @@ static void judge_permissions(doctor *self, const probe *with, int opened, zkl_c
     if (opened == ZKL_OK) {
         judge_deletion(self, with, stranger);
     } else {
-        find(self, LEVEL_NOT_TESTED, "permissions", "a stranger's session could not be opened: %s",
-             zkl_strerror(opened));
+        doctor_find(self, LEVEL_NOT_TESTED, "permissions",
+                    "a stranger's session could not be opened: %s", zkl_strerror(opened));
     }
 }
 
@@ -504,7 +518,7 @@ static void judge_locks(doctor *self, zkl_client *client, int opened, zkl_client
     } else {
         char why[SAY_WHY_SIZE];
         say_why(why, status);
-        find(self, LEVEL_BAD, "locks", "none could be acquired: %s", why);
+        doctor_find(self, LEVEL_BAD, "locks", "none could be acquired: %s", why);
     }
     probe_end(&with);
 }
@@ -522,21 +536,21 @@ static void judge_queues(doctor *self, zkl_client *client) {
         const zkl_resource *one = list->resources[i];
         if (one->contenders * CONTENDER_BYTES > JAVA_LIST_BYTES_MAX) {
             long_queues++;
-            find(self, LEVEL_WARNING, one->name,
-                 "%zu contenders: a list of them is too long for clients in Java, unless "
-                 "jute.maxbuffer is "
-                 "raised there",
-                 one->contenders);
+            doctor_find(self, LEVEL_WARNING, one->name,
+                        "%zu contenders: a list of them is too long for clients in Java, unless "
+                        "jute.maxbuffer is "
+                        "raised there",
+                        one->contenders);
         }
     }
     if (status != ZKL_OK) {
         char why[SAY_WHY_SIZE];
         say_why(why, status);
-        find(self, list != NULL ? LEVEL_WARNING : LEVEL_BAD, "resources", "cannot be listed%s: %s",
-             list != NULL ? ", some of them" : "", why);
+        doctor_find(self, list != NULL ? LEVEL_WARNING : LEVEL_BAD, "resources",
+                    "cannot be listed%s: %s", list != NULL ? ", some of them" : "", why);
     } else if (long_queues == 0) {
-        find(self, LEVEL_OK, "resources", "%zu below %s, none with a queue that is too long", count,
-             self->settings->values[SETTING_LOCK_ROOT]);
+        doctor_find(self, LEVEL_OK, "resources", "%zu below %s, none with a queue that is too long",
+                    count, self->settings->values[SETTING_LOCK_ROOT]);
     }
     zkl_report_free(list);
 }
@@ -547,9 +561,10 @@ static bool root_exists(doctor *self, zkl_client *client) {
     const char *path = self->settings->values[SETTING_LOCK_ROOT];
     int status = zkl_node_read(client, path, ASK_TIMEOUT_MS, &root);
     if (status == ZKL_NO_NODE) {
-        find(self, LEVEL_WARNING, path,
-             "does not exist: nothing was ever locked there. Are chroot and lock-root right?");
-        find(self, LEVEL_NOT_TESTED, "permissions", "nothing is made where nothing is");
+        doctor_find(
+            self, LEVEL_WARNING, path,
+            "does not exist: nothing was ever locked there. Are chroot and lock-root right?");
+        doctor_find(self, LEVEL_NOT_TESTED, "permissions", "nothing is made where nothing is");
     }
     zkl_report_free(root);
     return status != ZKL_NO_NODE;
@@ -569,7 +584,7 @@ static int examine(zkl_client *client, void *arg) {
     return ZKL_OK;
 }
 
-static int run(const subcommand *of, const settings *all, int argc, char **argv) {
+static int doctor_run(const subcommand *of, const settings *all, int argc, char **argv) {
     doctor *self = of->self;
     (void)argv;
     if (argc != 0) {
@@ -593,7 +608,7 @@ const subcommand doctor_subcommand = {
     .options = options,
     .examples = "  zklock doctor --hosts zk1:2181,zk2:2181,zk3:2181\n"
                 "  zklock doctor --json | jq '.[] | select(.level != \"ok\")'\n",
-    .take = take,
+    .take = doctor_take,
     .self = &arguments,
-    .run = run
+    .run = doctor_run
 };

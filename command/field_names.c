@@ -33,7 +33,7 @@ static const field_name names[] = {
 
 enum { NAME_COUNT = sizeof(names) / sizeof(names[0]) };
 
-static const field_name *find(const char *at, bool is_quoted) {
+static const field_name *field_names_find(const char *at, bool is_quoted) {
     for (size_t i = is_quoted ? NAME_COUNT - 1 : 0; i < NAME_COUNT; i++) {
         if (strncmp(at, names[i].field, strlen(names[i].field)) == 0) {
             return &names[i];
@@ -48,7 +48,7 @@ void field_names_translate(char *to, size_t size, const char *message) {
     bool is_quoted = false;
     to[0] = '\0';
     while (*message != '\0' && used + 1 < size) {
-        const field_name *found = begins ? find(message, is_quoted) : NULL;
+        const field_name *found = begins ? field_names_find(message, is_quoted) : NULL;
         size_t length = found != NULL ? strlen(found->field) : 1;
         const char *text = found != NULL ? found->name : message;
         int shown = found != NULL ? (int)strlen(text) : 1;

@@ -92,8 +92,8 @@ static bool read_answer(int descriptor, int timeout_ms, char answer[ANSWER_SIZE]
     return true;
 }
 
-static bool ask(const struct addrinfo *addresses, const char *word, int timeout_ms,
-                char answer[ANSWER_SIZE]) {
+static bool four_letters_exchange(const struct addrinfo *addresses, const char *word,
+                                  int timeout_ms, char answer[ANSWER_SIZE]) {
     int descriptor = open_connection(addresses, timeout_ms);
     bool is_answered =
         descriptor >= 0 &&
@@ -123,7 +123,7 @@ bool four_letters_ask(const char *server, const char *word, int timeout_ms,
         snprintf(answer, ANSWER_SIZE, "%s", gai_strerror(failure));
         return false;
     }
-    bool is_answered = ask(addresses, word, timeout_ms, answer);
+    bool is_answered = four_letters_exchange(addresses, word, timeout_ms, answer);
     freeaddrinfo(addresses);
     return is_answered;
 }

@@ -54,7 +54,7 @@ static bool child_runs(const front *self) {
     return self->child.pid != 0;
 }
 
-static void tell(const front *self, message_kind kind, int status) {
+static void front_send(const front *self, message_kind kind, int status) {
     message news = { .kind = kind, .status = status };
     channel_send(&self->link, &news);
 }
@@ -63,7 +63,7 @@ static void tell(const front *self, message_kind kind, int status) {
 
 static void release(front *self) {
     self->link.shared->group = 0;
-    tell(self, MESSAGE_ENDED, self->status);
+    front_send(self, MESSAGE_ENDED, self->status);
 }
 
 static bool is_to_restart(const front *self, int status) {
@@ -187,7 +187,7 @@ static bool needs_lock(const front *self) {
 }
 
 /* Returns when the child must get SIGTERM at the latest, if the lease is not extended. */
-static int64_t told_at(const front *self) {
+static int64_t end_due_at(const front *self) {
     const shared *both = self->link.shared;
     int64_t grace_ms = self->job->on_lost == ON_LOST_KILL ? 0 : both->grace_ms;
     return both->safe_until_ms - both->margin_ms - grace_ms;
@@ -198,7 +198,7 @@ static int64_t told_at(const front *self) {
 static void start_child(front *self) {
     self->restart_at_ms = 0;
     self->started_ms = channel_now_ms();
-    if (channel_now_ms() >= told_at(self)) {
+    if (channel_now_ms() >= end_due_at(self)) {
         say("%s: the lock is about to end: nothing was started", self->job->resources[0]);
         self->is_lost = true;
         self->status = EXIT_LOCK_LOST;
@@ -222,7 +222,7 @@ static void report_connecting(front *self, int64_t now) {
 }
 
 static void look_at_lease(front *self, int64_t now) {
-    if (child_runs(self) && now >= told_at(self)) {
+    if (child_runs(self) && now >= end_due_at(self)) {
         lose(self, self->link.shared->is_limited ? "the time of --max-hold is over"
                    : self->holder_is_dead
                        ? "the process that keeps the session is dead, and the lock is about to end"
@@ -250,7 +250,7 @@ static int time_to_wait(const front *self) {
     int64_t now = channel_now_ms();
     int64_t until = now + (self->leader_ended ? GROUP_STEP_MS : RESTART_FIRST_MS);
     const int64_t times[] = { self->restart_at_ms, self->kill_at_ms,
-                              child_runs(self) && !self->is_lost ? told_at(self) : 0 };
+                              child_runs(self) && !self->is_lost ? end_due_at(self) : 0 };
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         if (times[i] != 0 && times[i] < until) {
             until = times[i];
@@ -379,8 +379,8 @@ static void stop_waiting(front *self, int number, bool by_holder) {
     self->asked_to_stop = self->asked_to_stop || !by_holder;
     self->stopped_by = number;
     self->restart_at_ms = 0;
-    tell(self, MESSAGE_CANCEL, EXIT_DONE);
-    tell(self, MESSAGE_ENDED, EXIT_BY_SIGNAL + number);
+    front_send(self, MESSAGE_CANCEL, EXIT_DONE);
+    front_send(self, MESSAGE_ENDED, EXIT_BY_SIGNAL + number);
 }
 
 static void pass_on(front *self, int number, bool ends) {

@@ -45,18 +45,18 @@ typedef struct holder {
     int64_t began_ms;
     int64_t granted_ms;
     bool asked_for; /* somebody has asked for the lock, which is revocable */
-    bool told_asked;
+    bool has_sent_asked;
     int64_t next_report_ms;
     char reported[QUEUE_TEXT_SIZE];
     bool is_answered; /* the acquire has ended, with `status` and `grant` */
     int status;
     zkl_grant grant;
-    bool told_lost;
+    bool has_sent_lost;
     bool cancelled;
     bool ended;       /* the child has ended */
     int child_status; /* its exit status */
     mark mark;
-    bool alone;           /* the front is dead */
+    bool front_is_dead;
     int64_t answer_by_ms; /* until when to wait for answers about what was held; 0: none was asked
                              for yet */
 } holder;
@@ -112,7 +112,7 @@ static void leave_other_files(int kept) {
 
 /* ---- News for the front ---------------------------------------------------------------------- */
 
-static void tell(const holder *self, message_kind kind, int status) {
+static void holder_send(const holder *self, message_kind kind, int status) {
     message news = {
         .kind = kind, .status = status, .token = self->grant.token, .slot = self->slot
     };
@@ -130,7 +130,7 @@ static void hear(holder *self) {
             self->child_status = news.status;
         }
     }
-    self->alone = self->alone || closed;
+    self->front_is_dead = self->front_is_dead || closed;
 }
 
 /* Waits for news for at most `timeout_ms`, and runs the callbacks that are due. */
@@ -188,20 +188,20 @@ static const char *base_name(const char *path) {
 
 static int connect_client(holder *self) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    settings usual = *self->job->settings;
+    settings hurried = *self->job->settings;
     char label[ZKL_LABEL_MAX + 1];
     printable_copy(label, sizeof(label), base_name(self->job->command[0]));
-    if (self->job->wait_ms > 0 && self->job->wait_ms < usual.connect_timeout_ms) {
-        usual.connect_timeout_ms = self->job->wait_ms;
+    if (self->job->wait_ms > 0 && self->job->wait_ms < hurried.connect_timeout_ms) {
+        hurried.connect_timeout_ms = self->job->wait_ms;
     }
     options.label = label;
     options.lease_tick_ms = (int32_t)self->job->settings->tick_time_ms;
     options.dispatch = ZKL_DISPATCH_CALLER;
-    int status = settings_open_client(&usual, &options, &self->client);
+    int status = settings_open_client(&hurried, &options, &self->client);
     if (status != ZKL_OK) {
         return exit_status_of(status);
     }
-    tell(self, MESSAGE_CONNECTED, ZKL_OK);
+    holder_send(self, MESSAGE_CONNECTED, ZKL_OK);
     if (!self->job->quiet && self->job->resources[0][0] != '/') {
         ask_about_root(self->job->settings, self->client);
     }
@@ -260,7 +260,7 @@ static bool has_audience(const holder *self) {
     return !self->job->quiet && (self->job->verbose || isatty(STDERR_FILENO));
 }
 
-static void report(holder *self) {
+static void holder_report(holder *self) {
     int64_t now = channel_now_ms();
     if (!has_audience(self) || now < self->next_report_ms) {
         return;
@@ -285,7 +285,7 @@ static void on_answer(void *arg, int status, const zkl_grant *grant) {
     }
 }
 
-static int64_t time_left(const holder *self) {
+static int64_t holder_time_left(const holder *self) {
     if (self->job->wait_ms <= 0) {
         return self->job->wait_ms;
     }
@@ -301,7 +301,7 @@ static int64_t hold_limit(const holder *self) {
     return self->job->max_hold_ms > 0 ? self->job->max_hold_ms + grace_ms + both->margin_ms : 0;
 }
 
-static void on_state(void *arg, const zkl_lock_event *event) {
+static void holder_on_state(void *arg, const zkl_lock_event *event) {
     holder *self = arg;
     self->asked_for = self->asked_for || event->state == ZKL_STATE_REVOKE_REQUESTED;
 }
@@ -314,7 +314,7 @@ static int open_lock(holder *self) {
     options.permits = what->permits;
     options.max_hold_ms = hold_limit(self);
     options.revocable = what->revocable ? 1 : 0;
-    options.state_callback = what->revocable ? on_state : NULL;
+    options.state_callback = what->revocable ? holder_on_state : NULL;
     options.state_arg = self;
     options.note = what->candidate;
     if (what->resource_count == 1) {
@@ -332,7 +332,8 @@ static int acquire(holder *self) {
     zkl_mode mode = self->job->resource_count == 1 ? self->job->mode : ZKL_AS_OPENED;
     int status = open_lock(self);
     if (status == ZKL_OK) {
-        status = zkl_lock_acquire_async(self->lock, mode, time_left(self), NULL, on_answer, self);
+        status =
+            zkl_lock_acquire_async(self->lock, mode, holder_time_left(self), NULL, on_answer, self);
     }
     if (status != ZKL_OK) {
         snprintf(self->reported, sizeof(self->reported), "%.1000s", zkl_error_message());
@@ -341,10 +342,10 @@ static int acquire(holder *self) {
     self->next_report_ms = channel_now_ms() + FIRST_REPORT_MS;
     while (!self->is_answered) {
         wait_step(self, STEP_MS);
-        if (self->cancelled || self->alone) {
+        if (self->cancelled || self->front_is_dead) {
             (void)zkl_lock_cancel(self->lock);
         }
-        report(self);
+        holder_report(self);
     }
     return self->status;
 }
@@ -358,7 +359,7 @@ static int take_slot(holder *self) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     (void)zkl_client_info(self->client, &information);
     const char *resource = self->job->resources[0];
-    for (int32_t slot = 0; !self->cancelled && !self->alone;
+    for (int32_t slot = 0; !self->cancelled && !self->front_is_dead;
          slot = (slot + 1) % self->job->permits) {
         char path[SLOT_PATH_SIZE];
         snprintf(path, sizeof(path), "%s%s%s/stripe-%04d",
@@ -404,29 +405,29 @@ static int why_lost(const zkl_lock *lock) {
                : ZKL_LOST;
 }
 
-static void tell_lost(holder *self, const zkl_lock *lock) {
-    if (!self->told_lost) {
-        self->told_lost = true;
-        tell(self, MESSAGE_LOST, why_lost(lock));
+static void holder_send_lost(holder *self, const zkl_lock *lock) {
+    if (!self->has_sent_lost) {
+        self->has_sent_lost = true;
+        holder_send(self, MESSAGE_LOST, why_lost(lock));
     }
 }
 
-static void look(holder *self) {
+static void holder_look(holder *self) {
     int64_t until = safe_until(self->lock);
     if (self->slot_lock != NULL) {
         until = sooner(until, safe_until(self->slot_lock));
     }
     if (until == 0) {
-        tell_lost(self, self->lock);
+        holder_send_lost(self, self->lock);
         return;
     }
     int64_t limit = self->granted_ms + hold_limit(self);
     bool is_limited = self->job->max_hold_ms > 0 && limit <= until;
     self->link->shared->is_limited = is_limited;
     self->link->shared->safe_until_ms = is_limited ? limit : until;
-    if (self->asked_for && !self->told_asked) {
-        self->told_asked = true;
-        tell(self, MESSAGE_ASKED_FOR, ZKL_OK);
+    if (self->asked_for && !self->has_sent_asked) {
+        self->has_sent_asked = true;
+        holder_send(self, MESSAGE_ASKED_FOR, ZKL_OK);
     }
 }
 
@@ -464,14 +465,14 @@ static int64_t moment_of_grant(const holder *self) {
 
 static void hold(holder *self) {
     self->granted_ms = moment_of_grant(self);
-    look(self);
-    tell(self, MESSAGE_GRANTED, ZKL_OK);
-    while (!self->ended && !self->alone) {
+    holder_look(self);
+    holder_send(self, MESSAGE_GRANTED, ZKL_OK);
+    while (!self->ended && !self->front_is_dead) {
         wait_step(self, STEP_MS);
-        look(self);
+        holder_look(self);
         end_group_in_time(self);
     }
-    if (self->alone) {
+    if (self->front_is_dead) {
         end_group(self);
     }
 }
@@ -486,7 +487,7 @@ static int64_t time_for_answer(holder *self) {
 
 static void verify_lock(holder *self, zkl_lock *lock) {
     if (lock != NULL && zkl_lock_verify(lock, time_for_answer(self)) == ZKL_LOST) {
-        tell_lost(self, lock);
+        holder_send_lost(self, lock);
     }
 }
 
@@ -494,7 +495,7 @@ static void verify_lock(holder *self, zkl_lock *lock) {
  * came that somebody had broken its lock. If the servers do not answer, what the lease said counts.
  */
 static void verify(holder *self) {
-    if (self->ended && !self->alone) {
+    if (self->ended && !self->front_is_dead) {
         verify_lock(self, self->lock);
         verify_lock(self, self->slot_lock);
     }
@@ -554,7 +555,7 @@ static int hold_once(holder *self) {
         return status;
     }
     hold(self);
-    if (self->ended && !self->alone && self->child_status == EXIT_DONE) {
+    if (self->ended && !self->front_is_dead && self->child_status == EXIT_DONE) {
         return mark_success(self); /* in a transaction that verifies the lock */
     }
     verify(self);
@@ -613,7 +614,7 @@ void holder_run(const job *what, const channel *link, pid_t front) {
         status = acquire_and_hold(&self);
     }
     release(&self);
-    tell(&self, MESSAGE_DONE, status);
+    holder_send(&self, MESSAGE_DONE, status);
     leave_file(STDERR_FILENO);
     on_request_to_end(SIG_DFL); /* from here on a signal ends this process */
     zkl_lock_close(self.slot_lock);

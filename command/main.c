@@ -36,7 +36,7 @@ static int print_help(void) {
     return EXIT_DONE;
 }
 
-static const subcommand *find(const char *name) {
+static const subcommand *main_find(const char *name) {
     for (int i = 0; i < SUBCOMMAND_COUNT; i++) {
         if (strcmp(subcommands[i]->name, name) == 0) {
             return subcommands[i];
@@ -53,7 +53,7 @@ static int help(const char *about) {
         arguments_print_settings();
         return EXIT_DONE;
     }
-    const subcommand *of = find(about);
+    const subcommand *of = main_find(about);
     char name[] = "help";
     char option[] = "--help";
     char *arguments[] = { name, option, NULL };
@@ -71,7 +71,7 @@ static void fill_standard_files(void) {
     }
 }
 
-static int run(int argc, char **argv) {
+static int main_run(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         return help(argc > 2 ? argv[2] : NULL);
@@ -80,7 +80,7 @@ static int run(int argc, char **argv) {
         printf("zklock %s\n", zkl_version());
         return EXIT_DONE;
     }
-    const subcommand *of = find(name);
+    const subcommand *of = main_find(name);
     if (of == NULL) {
         return say_usage(name[0] != '\0' ? "'%s' is not a subcommand" : "no subcommand is given%s",
                          name);
@@ -91,7 +91,7 @@ static int run(int argc, char **argv) {
 /* Runs a subcommand. If the output could not be written, as on a full disk, that is no success. */
 int main(int argc, char **argv) {
     fill_standard_files();
-    int status = run(argc, argv);
+    int status = main_run(argc, argv);
     bool is_written = fflush(stdout) == 0 && ferror(stdout) == 0;
     if (!is_written) {
         say("the standard output: %s", strerror(errno));

@@ -90,7 +90,7 @@ int mark_look(mark *self, zkl_client *client, const job *what, const zkl_grant *
     return status == ZKL_NO_NODE ? ZKL_OK : status;
 }
 
-static int commit(const mark *self, const job *what, zkl_lock *lock) {
+static int mark_commit(const mark *self, const job *what, zkl_lock *lock) {
     char data[DATA_SIZE];
     zkl_transaction *transaction = NULL;
     bool has_text = what->until_changed != NULL;
@@ -115,7 +115,7 @@ static int commit(const mark *self, const job *what, zkl_lock *lock) {
 /* Writes the mark, again if the reply was lost. Nobody else writes it while we hold the lock: a
  * mark with our token is ours. */
 int mark_write(mark *self, zkl_client *client, const job *what, zkl_lock *lock) {
-    int status = commit(self, what, lock);
+    int status = mark_commit(self, what, lock);
     for (int i = 1; i < WRITES && (status == ZKL_UNKNOWN || status == ZKL_OPERATION_FAILED); i++) {
         zkl_node *found = NULL;
         int read = zkl_node_read(client, self->path, READ_MS, &found);
@@ -125,7 +125,7 @@ int mark_write(mark *self, zkl_client *client, const job *what, zkl_lock *lock) 
         if (is_ours) {
             return ZKL_OK;
         }
-        status = commit(self, what, lock);
+        status = mark_commit(self, what, lock);
     }
     return status;
 }

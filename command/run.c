@@ -136,7 +136,7 @@ static void take_on_lost(job *what, const char *value) {
     }
 }
 
-static int take(void *arg, int option, const char *value) {
+static int run_take(void *arg, int option, const char *value) {
     run_arguments *self = arg;
     job *what = &self->job;
     switch ((run_option)option) {
@@ -187,7 +187,7 @@ static int take(void *arg, int option, const char *value) {
 }
 
 /* Refuses options that contradict each other. */
-static int check(const job *what) {
+static int run_check(const job *what) {
     int kinds = (what->mode == ZKL_READ) + (what->permits > 0) + (what->candidate != NULL);
     if (kinds > 1) {
         return say_usage("only one of --shared, --semaphore and --elect");
@@ -226,7 +226,7 @@ static void choose_owner(job *what) {
     }
 }
 
-static int run(const subcommand *of, const settings *all, int argc, char **argv) {
+static int run_command(const subcommand *of, const settings *all, int argc, char **argv) {
     static char *shell[] = { "/bin/sh", "-c", NULL, NULL };
     run_arguments *self = of->self;
     job *what = &self->job;
@@ -246,14 +246,14 @@ static int run(const subcommand *of, const settings *all, int argc, char **argv)
     shell[2] = (char *)self->line;
     choose_owner(what);
     what->command = self->line != NULL ? shell : argv + 1;
-    int status = check(what);
+    int status = run_check(what);
     return status == EXIT_DONE ? front_run(what) : status;
 }
 
 static int run_once(const subcommand *of, const settings *all, int argc, char **argv) {
     job *what = &((run_arguments *)of->self)->job;
     what->once = true;
-    return run(of, all, argc, argv);
+    return run_command(of, all, argc, argv);
 }
 
 static run_arguments arguments = { .job = { .mode = ZKL_EXCLUSIVE,
@@ -269,9 +269,9 @@ const subcommand run_subcommand = {
     .options = run_options,
     .examples = "  zklock run backup -- /usr/local/bin/backup --full\n"
                 "  zklock run -n -E 0 nightly -c 'make report && mail-it'\n",
-    .take = take,
+    .take = run_take,
     .self = &arguments,
-    .run = run
+    .run = run_command
 };
 
 const subcommand once_subcommand = {
@@ -282,7 +282,7 @@ const subcommand once_subcommand = {
     .options = once_options,
     .examples = "  zklock once --period 1d nightly-report -- /usr/local/bin/report\n"
                 "  zklock once --until-changed \"$VERSION\" migrate -- ./migrate\n",
-    .take = take,
+    .take = run_take,
     .self = &arguments,
     .run = run_once
 };

@@ -47,7 +47,7 @@ static const option_description options[] = {
     { 0, '\0', NULL, NULL, NULL }
 };
 
-static int take(void *arg, int option, const char *value) {
+static int secure_take(void *arg, int option, const char *value) {
     secure *self = arg;
     (void)value;
     self->yes = self->yes || option == 'y';
@@ -376,7 +376,7 @@ static int act(zkl_client *client, void *arg) {
     return self->json && status == ZKL_OK ? print_json(self) : status;
 }
 
-static int run(const subcommand *of, const settings *all, int argc, char **argv) {
+static int secure_run(const subcommand *of, const settings *all, int argc, char **argv) {
     secure *self = of->self;
     (void)argv;
     if (argc != 0) {
@@ -409,7 +409,7 @@ const subcommand secure_subcommand = {
     .options = options,
     .examples = "  zklock secure --credentials-file /etc/zklock/key --parent-acl auth::cdrwa\n"
                 "  zklock secure --yes --above     # with the rest in /etc/zklock/config\n",
-    .take = take,
+    .take = secure_take,
     .self = &arguments,
-    .run = run
+    .run = secure_run
 };

@@ -94,7 +94,7 @@ static char *trimmed(char *text) {
 
 /* ---- From options, environment and file ------------------------------------------------------ */
 
-static bool find(const char *name, setting *found) {
+static bool settings_find(const char *name, setting *found) {
     for (int i = 0; i < SETTING_COUNT; i++) {
         if (strcmp(setting_descriptions[i].name, name) == 0) {
             *found = (setting)i;
@@ -125,8 +125,8 @@ static void take_environment(settings *self) {
 }
 
 /* Takes one line of a file: NAME = VALUE, a comment, or nothing. */
-static bool take_line(settings *self, const char *path, int number, char *line,
-                      bool seen[SETTING_COUNT]) {
+static bool settings_take_line(settings *self, const char *path, int number, char *line,
+                               bool seen[SETTING_COUNT]) {
     setting which = SETTING_HOSTS;
     line = trimmed(line);
     if (line[0] == '\0' || line[0] == '#') {
@@ -139,7 +139,7 @@ static bool take_line(settings *self, const char *path, int number, char *line,
     }
     *value++ = '\0';
     const char *name = trimmed(line);
-    if (!find(name, &which)) {
+    if (!settings_find(name, &which)) {
         say("%s:%d: '%s' is not a setting (zklock help settings)", path, number, name);
         return false;
     }
@@ -166,7 +166,7 @@ static bool take_file(settings *self, const char *path) {
         if (end != NULL) {
             *end++ = '\0';
         }
-        if (!take_line(self, path, number, line, seen)) {
+        if (!settings_take_line(self, path, number, line, seen)) {
             return false;
         }
         line = end;

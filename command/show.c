@@ -36,7 +36,7 @@ static const option_description show_options[] = {
 };
 /* clang-format on */
 
-static int take(void *arg, int option, const char *value) {
+static int show_take(void *arg, int option, const char *value) {
     show *self = arg;
     (void)value;
     *(option == OPTION_JSON ? &self->json : &self->names) = true;
@@ -312,7 +312,7 @@ const subcommand ls_subcommand = { .name = "ls",
                                    .options = show_options,
                                    .examples =
                                        "  zklock ls\n  zklock ls --json | jq -r '.[].resource'\n",
-                                   .take = take,
+                                   .take = show_take,
                                    .self = &arguments,
                                    .run = run_ls };
 
@@ -322,7 +322,7 @@ const subcommand status_subcommand = { .name = "status",
                                        .options = show_options,
                                        .examples = "  zklock status backup\n"
                                                    "  zklock status --json hot/stripe-0003\n",
-                                       .take = take,
+                                       .take = show_take,
                                        .self = &arguments,
                                        .run = run_status };
 
@@ -332,7 +332,7 @@ const subcommand deadlocks_subcommand = {
     .summary = "Finds owners that wait for one another in a circle.",
     .options = json_options,
     .examples = "  zklock deadlocks\n  zklock deadlocks --json | jq '.deadlocks | length'\n",
-    .take = take,
+    .take = show_take,
     .self = &arguments,
     .run = run_deadlocks
 };

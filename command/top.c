@@ -46,7 +46,7 @@ static const option_description options[] = {
     { 0, 'd', "interval", "TIME", "between two looks (default: 2s)" }, { 0, '\0', NULL, NULL, NULL }
 };
 
-static int take(void *arg, int option, const char *value) {
+static int top_take(void *arg, int option, const char *value) {
     top *self = arg;
     (void)option;
     if (duration_read(value, &self->interval_ms) && self->interval_ms >= INTERVAL_MIN_MS) {
@@ -139,7 +139,7 @@ static bool wait_for_input(top *self) {
 
 /* ---- What is shown --------------------------------------------------------------------------- */
 
-static int compare(const void *one, const void *other) {
+static int top_compare(const void *one, const void *other) {
     const zkl_resource *first = *(const zkl_resource *const *)one;
     const zkl_resource *second = *(const zkl_resource *const *)other;
     if (first->contenders != second->contenders) {
@@ -161,8 +161,8 @@ static void print_line(const top *self, const char *line) {
 }
 
 /* Describes a resource: with its holder, unless too much has been read in this look. */
-static void describe(zkl_client *client, const zkl_resource *one, size_t *read,
-                     char text[LINE_SIZE]) {
+static void top_describe(zkl_client *client, const zkl_resource *one, size_t *read,
+                         char text[LINE_SIZE]) {
     zkl_queue *queue = NULL;
     char who[QUEUE_TEXT_SIZE] = "";
     char age[DURATION_TEXT_SIZE] = "";
@@ -218,12 +218,12 @@ static int print_busiest(top *self, zkl_client *client, const zkl_resource_list 
             sorted[busy++] = list->resources[i];
         }
     }
-    qsort(sorted, busy, sizeof(const zkl_resource *), compare);
+    qsort(sorted, busy, sizeof(const zkl_resource *), top_compare);
     print_header(self, list, busy);
     size_t read = 0;
     for (size_t i = 0; i < busy && (int)i < self->rows - ROWS_ABOVE - 1 && i < DESCRIBED_MAX; i++) {
         char line[LINE_SIZE];
-        describe(client, sorted[i], &read, line);
+        top_describe(client, sorted[i], &read, line);
         print_line(self, line);
     }
     if (self->on_terminal) {
@@ -234,7 +234,7 @@ static int print_busiest(top *self, zkl_client *client, const zkl_resource_list 
     return ZKL_OK;
 }
 
-static int look(top *self, zkl_client *client) {
+static int top_look(top *self, zkl_client *client) {
     zkl_resource_list *list = NULL;
     int status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
     if (list != NULL) {
@@ -245,13 +245,13 @@ static int look(top *self, zkl_client *client) {
     return status;
 }
 
-static int watch(top *self, zkl_client *client) {
+static int top_watch(top *self, zkl_client *client) {
     int status = ZKL_OK;
     if (!take_signals(self) || !take_terminal(self)) {
         return ZKL_SYSTEM;
     }
     do {
-        status = look(self, client);
+        status = top_look(self, client);
         if (status == ZKL_TIMEOUT) { /* it goes on through an outage */
             print_line(self, zkl_error_message());
             fflush(stdout);
@@ -265,10 +265,10 @@ static int show(zkl_client *client, void *arg) {
     top *self = arg;
     measure(self);
     ask_about_root(self->settings, client);
-    return self->on_terminal ? watch(self, client) : look(self, client);
+    return self->on_terminal ? top_watch(self, client) : top_look(self, client);
 }
 
-static int run(const subcommand *of, const settings *all, int argc, char **argv) {
+static int top_run(const subcommand *of, const settings *all, int argc, char **argv) {
     top *self = of->self;
     (void)argv;
     if (argc != 0) {
@@ -286,6 +286,6 @@ const subcommand top_subcommand = { .name = "top",
                                         "Shows the busiest resources as they change; q quits.",
                                     .options = options,
                                     .examples = "  zklock top\n  zklock top --interval 500ms\n",
-                                    .take = take,
+                                    .take = top_take,
                                     .self = &arguments,
-                                    .run = run };
+                                    .run = top_run };

@@ -57,7 +57,7 @@ static int write_run(zkl_lock *lock, const char *text) {
 }
 
 /* Explains what each status says about the write. */
-static void explain(int status) {
+static void explain_write(int status) {
     const char *applied = "nothing was written";
     if (status == ZKL_OK) {
         applied = "all was written";
@@ -67,7 +67,7 @@ static void explain(int status) {
     fprintf(stderr, "%s: %s\n", zkl_strerror(status), applied);
 }
 
-static int run(zkl_client *client, int argc, char **argv) {
+static int guarded_transaction_run(zkl_client *client, int argc, char **argv) {
     (void)argc;
     (void)argv;
     ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL;
@@ -84,10 +84,10 @@ static int run(zkl_client *client, int argc, char **argv) {
         snprintf(text, sizeof(text), "token %lld", (long long)grant.token);
         status = write_run(lock, text);
     }
-    explain(status);
+    explain_write(status);
     return status;
 }
 
 int main(int argc, char **argv) {
-    return run_example(argc, argv, NULL, run);
+    return run_example(argc, argv, NULL, guarded_transaction_run);
 }

@@ -32,7 +32,7 @@ static void on_elected(void *arg, int64_t term) {
     fprintf(stderr, "leading in term %lld\n", (long long)term);
 }
 
-static void on_lost(void *arg, int64_t term, int reason) {
+static void leader_on_lost(void *arg, int64_t term, int reason) {
     (void)arg;
     fprintf(stderr, "term %lld is over: %s\n", (long long)term, zkl_strerror(reason));
 }
@@ -83,7 +83,7 @@ static void on_leader(void *arg, const zkl_leader *leader) {
 
 /* Does what only the leader may do. A real leader passes the term with each write, and its store
  * refuses lower terms. */
-static void work(int64_t term) {
+static void leader_work(int64_t term) {
     printf("working in term %lld\n", (long long)term);
 }
 
@@ -111,7 +111,7 @@ static int step(service *self) {
         return resign_and_campaign(self);
     }
     if (now.state == ZKL_STATE_HELD) {
-        work(now.token);
+        leader_work(now.token);
     }
     return self->campaign_status;
 }
@@ -124,14 +124,14 @@ static int work_until_signal(service *self) {
     return status;
 }
 
-static int run(zkl_client *client, int argc, char **argv) {
+static int leader_run(zkl_client *client, int argc, char **argv) {
     service self = { .election = NULL };
     const char *resource = argc > 3 ? argv[3] : "service";
     zkl_observer *observer = NULL;
     zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
     options.candidate = argc > 2 ? argv[2] : "";
     options.elected = on_elected;
-    options.lost = on_lost;
+    options.lost = leader_on_lost;
     options.resignation_asked = on_resignation_asked;
     options.arg = &self;
     int status = zkl_election_open(client, resource, &options, &self.election);
@@ -154,5 +154,5 @@ int main(int argc, char **argv) {
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_BLOCK, &signals, NULL); /* before any thread starts: all inherit it */
-    return run_example(argc, argv, NULL, run);
+    return run_example(argc, argv, NULL, leader_run);
 }

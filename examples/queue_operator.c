@@ -67,7 +67,7 @@ static int remove_idle(zkl_client *client, const char *idle) {
     return status;
 }
 
-static int run(zkl_client *client, int argc, char **argv) {
+static int operator_run(zkl_client *client, int argc, char **argv) {
     static const struct {
         const char *name;
         int (*act)(zkl_client *client, const char *resource, const char *node);
@@ -86,5 +86,5 @@ static int run(zkl_client *client, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    return run_example(argc, argv, NULL, run);
+    return run_example(argc, argv, NULL, operator_run);
 }

@@ -68,7 +68,7 @@ typedef struct sight {
     char first[ZKL_NODE_PATH_SIZE];
 } sight;
 
-static sight look(void) {
+static sight operator_look(void) {
     zkl_queue *queue = NULL;
     sight seen = { .contenders = 0 };
     ZKL_TESTING_EXPECT(zkl_queue_describe(operators, service, TIMEOUT_MS, &queue) == ZKL_OK);
@@ -83,11 +83,11 @@ static sight look(void) {
 /* Waits until both instances are in the queue, and another one leads. */
 static sight expect_another_leader(const char *before) {
     int64_t until_ms = zkl_testing_now_ms() + SOON_MS;
-    sight seen = look();
+    sight seen = operator_look();
     while (seen.contenders != 2 || strcmp(seen.first, before) == 0) {
         ZKL_TESTING_EXPECT(zkl_testing_now_ms() < until_ms);
         zkl_testing_sleep(10);
-        seen = look();
+        seen = operator_look();
     }
     return seen;
 }
@@ -98,7 +98,7 @@ static int operate(char *verb, char *resource, char *node) {
     return queue_operator_main(node != NULL ? 5 : 4, argv);
 }
 
-static int report(void) {
+static int operator_report(void) {
     char program[] = "queue_report";
     char *argv[] = { program, hosts, NULL };
     return queue_report_main(2, argv);
@@ -107,12 +107,12 @@ static int report(void) {
 /* ---- Tests
  * ---------------------------------------------------------------------------------------- */
 
-static void begin(void) {
+static void test_begin(void) {
     simulated_signal_at_ms = INT64_MAX;
     ZKL_TESTING_EXPECT(zkl_client_open(hosts, NULL, &operators) == ZKL_OK);
 }
 
-static void end(void) {
+static void test_end(void) {
     simulated_signal_at_ms = 0;
     zkl_testing_expect_clean(SOON_MS);
     ZKL_TESTING_EXPECT(zkl_client_close(operators, TIMEOUT_MS) == ZKL_OK);
@@ -125,18 +125,18 @@ static void leader_resigns_when_asked_and_follows_when_broken(void *arg) {
     char break_it[] = "break";
     char where[] = "where";
     (void)arg;
-    begin();
+    test_begin();
     (void)zkl_testing_start(run_leader, name_a);
     (void)zkl_testing_start(run_leader, name_b);
     sight first = expect_another_leader("");
-    ZKL_TESTING_EXPECT(report() == 0);
+    ZKL_TESTING_EXPECT(operator_report() == 0);
     ZKL_TESTING_EXPECT(operate(where, service, first.first) == 0);
     ZKL_TESTING_EXPECT(operate(revoke, service, first.first) == 0);
     sight second = expect_another_leader(first.first);
     ZKL_TESTING_EXPECT(operate(where, service, first.first) == 1); /* it has resigned */
     ZKL_TESTING_EXPECT(operate(break_it, service, second.first) == 0);
     (void)expect_another_leader(second.first);
-    end();
+    test_end();
 }
 
 /* Asks a holder that does not react, and breaks its lock. */
@@ -146,7 +146,7 @@ static void operator_asks_in_vain_and_breaks(void *arg) {
     char resource[] = "left-behind";
     char path[ZKL_NODE_PATH_SIZE];
     (void)arg;
-    begin();
+    test_begin();
     zkl_testing_add_contender("/locks/left-behind", ZKL_EXCLUSIVE, path);
     char *node = strrchr(path, '/') + 1;
     ZKL_TESTING_EXPECT(operate(revoke, resource, node) == 0);
@@ -154,7 +154,7 @@ static void operator_asks_in_vain_and_breaks(void *arg) {
     ZKL_TESTING_EXPECT(operate(break_it, resource, node) == 0);
     ZKL_TESTING_EXPECT(zkl_testing_count_children("/locks/left-behind") == 0);
     ZKL_TESTING_EXPECT(operate(break_it, resource, node) == 1);
-    end();
+    test_end();
 }
 
 /* Two jobs that take two locks in different orders. */
@@ -185,15 +185,15 @@ static void report_finds_a_deadlock(void *arg) {
     static crossing one = { "north", "red", "blue" };
     static crossing other = { "south", "blue", "red" };
     (void)arg;
-    begin();
-    ZKL_TESTING_EXPECT(report() == 0);
+    test_begin();
+    ZKL_TESTING_EXPECT(operator_report() == 0);
     (void)zkl_testing_start(cross, &one);
     (void)zkl_testing_start(cross, &other);
     zkl_testing_sleep(TIMEOUT_MS / 2);
-    ZKL_TESTING_EXPECT(report() == 2);
+    ZKL_TESTING_EXPECT(operator_report() == 2);
     zkl_testing_sleep(TIMEOUT_MS); /* their deadlines end it */
-    ZKL_TESTING_EXPECT(report() == 0);
-    end();
+    ZKL_TESTING_EXPECT(operator_report() == 0);
+    test_end();
 }
 
 static void term_lost_before_it_is_told_is_campaigned_for_again(void *arg) {
@@ -201,12 +201,12 @@ static void term_lost_before_it_is_told_is_campaigned_for_again(void *arg) {
     static char name_a[] = "a";
     static char name_b[] = "b";
     (void)arg;
-    begin();
+    test_begin();
     lose_next_campaign_with = reasons[zkl_testing_seed() % 3];
     (void)zkl_testing_start(run_leader, name_a);
     (void)zkl_testing_start(run_leader, name_b);
     (void)expect_another_leader("");
-    end();
+    test_end();
 }
 
 static void operator_removes_what_nobody_uses(void *arg) {
@@ -215,7 +215,7 @@ static void operator_removes_what_nobody_uses(void *arg) {
     char now[] = "0";
     char wrong[] = "soon";
     (void)arg;
-    begin();
+    test_begin();
     zkl_testing_task *task = zkl_testing_start(run_leader, name_a);
     zkl_testing_sleep(SOON_MS);
     simulated_signal_at_ms = 0;
@@ -224,7 +224,7 @@ static void operator_removes_what_nobody_uses(void *arg) {
     ZKL_TESTING_EXPECT(operate(remove_idle, wrong, NULL) == 1);
     ZKL_TESTING_EXPECT(operate(remove_idle, now, NULL) == 0);
     ZKL_TESTING_EXPECT(zkl_testing_count_children("/locks") == 0);
-    end();
+    test_end();
 }
 
 int main(void) {

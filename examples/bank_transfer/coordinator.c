@@ -21,7 +21,7 @@ struct coordinator {
     int next_victim;
 };
 
-static void start(struct coordinator *self, int index) {
+static void coordinator_start(struct coordinator *self, int index) {
     pid_t parent = getpid();
     atomic_store(&self->board->holders[index], 0);
     self->processes[index] = fork();
@@ -47,7 +47,7 @@ static bool kill_a_holder(struct coordinator *self) {
         bool holds = atomic_load(&self->board->holders[index]) > 0;
         if (self->processes[index] != ENDED && holds) {
             kill_one(self, index);
-            start(self, index);
+            coordinator_start(self, index);
             self->next_victim = index + 1;
             return true;
         }
@@ -62,7 +62,7 @@ static bool is_kill_due(const struct coordinator *self, int kills) {
            decided >= (kills + 1) * bank_transfers(self->bank) / (self->bank->kills + 1) / 2;
 }
 
-static void collect(struct coordinator *self) {
+static void coordinator_collect(struct coordinator *self) {
     for (int i = 0; i < self->bank->processes; i++) {
         int how = 0;
         if (self->processes[i] == ENDED || waitpid(self->processes[i], &how, WNOHANG) == 0) {
@@ -99,14 +99,14 @@ void coordinator_run(const struct bank *bank, struct board *board, struct course
     int64_t began_ms = clock_now_ms();
     *course = (struct course){ .kills = 0 };
     for (int i = 0; i < bank->processes; i++) {
-        start(&self, i);
+        coordinator_start(&self, i);
     }
     while (!all_ended(&self) && clock_now_ms() - began_ms < (int64_t)bank->timeout_s * 1000) {
         clock_pause_ms(LOOK_EVERY_MS);
         if (is_kill_due(&self, course->kills) && kill_a_holder(&self)) {
             course->kills++;
         }
-        collect(&self);
+        coordinator_collect(&self);
     }
     course->took_ms = clock_now_ms() - began_ms;
     course->all_ended = all_ended(&self);

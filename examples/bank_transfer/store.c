@@ -62,7 +62,7 @@ static enum store_status connect_to(const char *path, int flags, struct store **
     return result == SQLITE_OK ? STORE_OK : STORE_ERROR;
 }
 
-static enum store_status fill(struct store *store, int accounts, int64_t balance) {
+static enum store_status store_fill(struct store *store, int accounts, int64_t balance) {
     if (sqlite3_exec(store->database, schema_sql, NULL, NULL, NULL) != SQLITE_OK) {
         return STORE_ERROR;
     }
@@ -82,7 +82,7 @@ enum store_status store_create(const char *path, int accounts, int64_t balance) 
     struct store *store = NULL;
     enum store_status status = connect_to(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &store);
     if (status == STORE_OK) {
-        status = fill(store, accounts, balance);
+        status = store_fill(store, accounts, balance);
     }
     store_close(store);
     return status;
@@ -123,7 +123,7 @@ static void bind(struct store *store, enum statement which, const char *name, in
     sqlite3_bind_int64(prepared, sqlite3_bind_parameter_index(prepared, name), value);
 }
 
-static enum store_status execute(struct store *store, enum statement which) {
+static enum store_status store_execute(struct store *store, enum statement which) {
     sqlite3_stmt *prepared = store->statements[which];
     sqlite3_step(prepared);
     return sqlite3_reset(prepared) == SQLITE_OK ? STORE_OK : STORE_ERROR;
@@ -131,7 +131,7 @@ static enum store_status execute(struct store *store, enum statement which) {
 
 /* Executes an update with a fence. If it has changed no row, its WHERE has refused it. */
 static enum store_status execute_fenced(struct store *store, enum statement which) {
-    if (execute(store, which) != STORE_OK) {
+    if (store_execute(store, which) != STORE_OK) {
         return STORE_ERROR;
     }
     return sqlite3_changes(store->database) == 1 ? STORE_OK : STORE_FENCED_OFF;
@@ -150,15 +150,15 @@ static enum store_status read_number(struct store *store, enum statement which, 
 static enum store_status in_transaction(struct store *store, const struct transfer *transfer,
                                         enum store_status (*step)(struct store *,
                                                                   const struct transfer *)) {
-    if (execute(store, BEGIN) != STORE_OK) {
+    if (store_execute(store, BEGIN) != STORE_OK) {
         return STORE_ERROR;
     }
     enum store_status status = step(store, transfer);
     if (status == STORE_OK) {
-        status = execute(store, COMMIT);
+        status = store_execute(store, COMMIT);
     }
     if (status != STORE_OK && sqlite3_get_autocommit(store->database) == 0) {
-        (void)execute(store, ROLLBACK);
+        (void)store_execute(store, ROLLBACK);
     }
     return status;
 }
@@ -197,12 +197,12 @@ static enum store_status write_balance(struct store *store, const struct leg *le
     return execute_fenced(store, WRITE);
 }
 
-static enum store_status add(struct store *store, const struct transfer *transfer) {
+static enum store_status store_add(struct store *store, const struct transfer *transfer) {
     bind(store, ADD, ":id", transfer->number);
     bind(store, ADD, ":source", transfer->from.account);
     bind(store, ADD, ":target", transfer->to.account);
     bind(store, ADD, ":amount", transfer->amount);
-    return execute(store, ADD);
+    return store_execute(store, ADD);
 }
 
 static enum store_status write_both(struct store *store, const struct transfer *transfer) {
@@ -212,7 +212,7 @@ static enum store_status write_both(struct store *store, const struct transfer *
     if (status == STORE_OK) {
         status = write_balance(store, to, to->balance + transfer->amount);
     }
-    return status == STORE_OK ? add(store, transfer) : status;
+    return status == STORE_OK ? store_add(store, transfer) : status;
 }
 
 enum store_status store_write(struct store *store, const struct transfer *transfer) {

@@ -64,7 +64,7 @@ static int64_t timeout_of(const struct bank *bank, int number) {
     return is_hurried(bank, number) ? HURRIED_MS : PATIENT_MS;
 }
 
-static void decide(struct board *board, int number, enum outcome outcome) {
+static void teller_decide(struct board *board, int number, enum outcome outcome) {
     atomic_store(&board->outcomes[number], (int)outcome);
     atomic_fetch_add(&board->decided, 1);
 }
@@ -99,12 +99,12 @@ static bool attempt(struct teller_thread *self, struct transfer *transfer) {
     enum store_status moved = acquired == ZKL_OK ? move_money(self, transfer) : STORE_OK;
     guard_end(&guard);
     if (acquired == ZKL_TIMEOUT || acquired == ZKL_DISCONNECTED) {
-        decide(board, transfer->number, OUTCOME_TIMED_OUT);
+        teller_decide(board, transfer->number, OUTCOME_TIMED_OUT);
         atomic_fetch_add(&board->patient_timed_out, is_hurried(bank, transfer->number) ? 0 : 1);
     } else if (acquired != ZKL_OK) {
         fail_acquire(board, acquired);
     } else if (moved == STORE_OK) {
-        decide(board, transfer->number, OUTCOME_FINISHED);
+        teller_decide(board, transfer->number, OUTCOME_FINISHED);
     } else if (moved == STORE_ERROR) {
         board_fail(board, "store: %s", store_error(self->store));
     } else {
@@ -119,7 +119,7 @@ static void transfer_one(struct teller_thread *self, int number) {
     struct board *board = self->teller->board;
     int outcome = atomic_load(&board->outcomes[number]);
     if (outcome == OUTCOME_UNDERWAY) {
-        decide(board, number, OUTCOME_KILLED);
+        teller_decide(board, number, OUTCOME_KILLED);
     } else if (outcome == OUTCOME_NONE) {
         atomic_store(&board->outcomes[number], OUTCOME_UNDERWAY);
         struct transfer transfer = draw_transfer(number);

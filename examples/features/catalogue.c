@@ -35,7 +35,7 @@ static int write_and_read(zkl_lock *lock) {
     return status;
 }
 
-static int run(zkl_client *client, int argc, char **argv) {
+static int catalogue_run(zkl_client *client, int argc, char **argv) {
     (void)argc;
     (void)argv;
     ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL;
@@ -44,5 +44,5 @@ static int run(zkl_client *client, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    return run_example(argc, argv, NULL, run);
+    return run_example(argc, argv, NULL, catalogue_run);
 }

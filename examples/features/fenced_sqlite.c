@@ -46,7 +46,7 @@ static void sell(sqlite3 *database, int64_t token) {
     }
 }
 
-static int run(zkl_client *client, int argc, char **argv) {
+static int fenced_sqlite_run(zkl_client *client, int argc, char **argv) {
     sqlite3 *database = NULL;
     zkl_grant grant = ZKL_GRANT_INIT;
     ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL; /* the close releases it */
@@ -63,5 +63,5 @@ static int run(zkl_client *client, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    return run_example(argc, argv, NULL, run);
+    return run_example(argc, argv, NULL, fenced_sqlite_run);
 }

@@ -22,7 +22,7 @@ enum {
 
 /* Runs on zklock's thread, and sets a flag that the worker looks at. LOST is final for this grant.
  */
-static void on_state(void *arg, const zkl_lock_event *event) {
+static void report_on_state(void *arg, const zkl_lock_event *event) {
     atomic_bool *stop = arg;
     printf("the lock is %s\n", zkl_lock_state_name((int)event->state));
     if (event->state == ZKL_STATE_LOST) {
@@ -64,7 +64,7 @@ static int send_report(zkl_lock *lock, const zkl_grant *grant) {
     return status;
 }
 
-static int report(zkl_client *client, int argc, char **argv) {
+static int guarded_report(zkl_client *client, int argc, char **argv) {
     (void)argc;
     (void)argv;
     atomic_bool stop = false; /* outlives the handle: no callback comes after its close */
@@ -72,7 +72,7 @@ static int report(zkl_client *client, int argc, char **argv) {
     zkl_lock *lock = NULL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = HOLD_MAX_MS;
-    options.state_callback = on_state;
+    options.state_callback = report_on_state;
     options.state_arg = &stop;
     int status = zkl_lock_open(client, "report", &options, &lock);
     if (status == ZKL_OK) {
@@ -92,5 +92,5 @@ int main(int argc, char **argv) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.session_timeout_ms = SESSION_MS;
     options.lease_tick_ms = TICK_MS;
-    return run_example(argc, argv, &options, report);
+    return run_example(argc, argv, &options, guarded_report);
 }

@@ -12,7 +12,7 @@
 
 enum { PORTIONS = 8, PATIENCE_MS = 30000 };
 
-static int note(zkl_striped_lock *portions, const char *what, const zkl_grant *grant) {
+static int hot_product_note(zkl_striped_lock *portions, const char *what, const zkl_grant *grant) {
     printf("%s: portion %d\n", what, grant->stripe);
     return zkl_lock_release(zkl_striped_lock_held(portions), PATIENCE_MS);
 }
@@ -22,23 +22,23 @@ static int sell_and_count(zkl_striped_lock *portions, const char *customer) {
     int32_t portion = zkl_stripe_of_key(customer, strlen(customer), PORTIONS);
     int status = zkl_striped_lock_acquire(portions, portion, ZKL_EXCLUSIVE, PATIENCE_MS, &grant);
     if (status == ZKL_OK) {
-        status = note(portions, "an order of this customer", &grant);
+        status = hot_product_note(portions, "an order of this customer", &grant);
     }
     if (status == ZKL_OK) {
         status =
             zkl_striped_lock_acquire(portions, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, PATIENCE_MS, &grant);
     }
     if (status == ZKL_OK) {
-        status = note(portions, "one piece, wherever there is one", &grant);
+        status = hot_product_note(portions, "one piece, wherever there is one", &grant);
     }
     if (status == ZKL_OK) {
         status =
             zkl_striped_lock_acquire(portions, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, PATIENCE_MS, &grant);
     }
-    return status == ZKL_OK ? note(portions, "stock-taking (-1: all)", &grant) : status;
+    return status == ZKL_OK ? hot_product_note(portions, "stock-taking (-1: all)", &grant) : status;
 }
 
-static int run(zkl_client *client, int argc, char **argv) {
+static int hot_product_run(zkl_client *client, int argc, char **argv) {
     zkl_striped_lock *portions = NULL;
     int status = zkl_striped_lock_open(client, "hot-product", PORTIONS, NULL, &portions);
     if (status == ZKL_OK) {
@@ -49,5 +49,5 @@ static int run(zkl_client *client, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    return run_example(argc, argv, NULL, run);
+    return run_example(argc, argv, NULL, hot_product_run);
 }

@@ -22,7 +22,7 @@ typedef struct batch {
 
 /* Runs on the client's thread for callbacks. News of an earlier grant may come late, so it notes
  * the token. */
-static void on_news(void *arg, const zkl_lock_event *event) {
+static void batch_on_news(void *arg, const zkl_lock_event *event) {
     batch *self = arg;
     if (event->state == ZKL_STATE_CONTENDED) {
         atomic_store(&self->contended, event->token);
@@ -64,13 +64,13 @@ static int work_through(batch *self, zkl_lock *customer) {
     return status == ZKL_OK ? zkl_lock_release(self->lock, PATIENCE_MS) : status;
 }
 
-static int run(zkl_client *client, int argc, char **argv) {
+static int batch_run(zkl_client *client, int argc, char **argv) {
     (void)argc;
     (void)argv;
     batch self = { .grant = ZKL_GRANT_INIT };
     zkl_lock *customer = NULL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.state_callback = on_news;
+    options.state_callback = batch_on_news;
     options.state_arg = &self;
     options.tell_contended = 1;
     int status = zkl_lock_open(client, "stock-list", &options, &self.lock);
@@ -86,5 +86,5 @@ static int run(zkl_client *client, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    return run_example(argc, argv, NULL, run);
+    return run_example(argc, argv, NULL, batch_run);
 }

@@ -34,7 +34,8 @@ static sigset_t signals; /* SIGINT and SIGTERM, which end the wait */
 /* ---- The mark --------------------------------------------------------------------------- */
 
 /* Commits one operation under the lock. The expected failure counts as success, and is reported. */
-static int commit(zkl_transaction *transaction, int added, int expected_failure, bool *failed) {
+static int totals_commit(zkl_transaction *transaction, int added, int expected_failure,
+                         bool *failed) {
     zkl_transaction_result result = ZKL_TRANSACTION_RESULT_INIT;
     int status = added == ZKL_OK ? zkl_transaction_commit(transaction, CLOSE_MS, &result) : added;
     *failed = status == ZKL_OPERATION_FAILED && result.failed_status == expected_failure;
@@ -48,19 +49,19 @@ static int look_for(zkl_lock *lock, const char *mark, bool *found) {
     int status = zkl_transaction_begin(lock, &transaction);
     if (status == ZKL_OK) {
         int added = zkl_transaction_check(transaction, mark, ZKL_ANY_VERSION);
-        status = commit(transaction, added, ZKL_NO_NODE, &missing);
+        status = totals_commit(transaction, added, ZKL_NO_NODE, &missing);
     }
     *found = status == ZKL_OK && !missing;
     return status;
 }
 
-static int make(zkl_lock *lock, const char *path) {
+static int totals_make(zkl_lock *lock, const char *path) {
     zkl_transaction *transaction = NULL;
     bool exists = false;
     int status = zkl_transaction_begin(lock, &transaction);
     if (status == ZKL_OK) {
         int added = zkl_transaction_create(transaction, path, NULL, 0, ZKL_CREATE_PERSISTENT);
-        status = commit(transaction, added, ZKL_NODE_EXISTS, &exists);
+        status = totals_commit(transaction, added, ZKL_NODE_EXISTS, &exists);
     }
     return status;
 }
@@ -82,10 +83,10 @@ static int add_up(zkl_lock *lock, const char *mark) {
     printf("adding up\n");
     int status = archive(lock);
     if (status == ZKL_OK) {
-        status = make(lock, "/totals");
+        status = totals_make(lock, "/totals");
     }
     if (status == ZKL_OK) {
-        status = make(lock, mark);
+        status = totals_make(lock, mark);
     }
     return status;
 }
@@ -101,7 +102,7 @@ static int add_up_unless_done(zkl_lock *lock, const char *mark) {
     return status;
 }
 
-static int run(zkl_lock *lock, const char *mark) {
+static int totals_run(zkl_lock *lock, const char *mark) {
     int status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, 0, NULL); /* a try: does not wait */
     if (status == ZKL_BUSY) {
         printf("another machine is at it: waiting\n");
@@ -117,7 +118,7 @@ static int run(zkl_lock *lock, const char *mark) {
 
 static void *run_in_thread(void *arg) {
     totals *self = arg;
-    self->status = run(self->lock, self->mark);
+    self->status = totals_run(self->lock, self->mark);
     if (self->status != ZKL_OK) {
         fprintf(stderr, "%s\n", zkl_error_message()); /* of this thread's last call */
     }

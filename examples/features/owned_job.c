@@ -21,13 +21,13 @@ typedef struct job {
 static job booking;
 static job stranger; /* another job of this process */
 
-static void end(job *self, int status) {
+static void owned_job_end(job *self, int status) {
     self->status = status;
     self->ended = true;
 }
 
-static void on_released(void *arg, int status) {
-    end(arg, status);
+static void owned_job_on_released(void *arg, int status) {
+    owned_job_end(arg, status);
 }
 
 /* Releases twice: the inner acquire has its own release, which leaves the lock held. */
@@ -38,10 +38,10 @@ static void on_audit(void *arg, int status, const zkl_grant *grant) {
         status = zkl_lock_release_async(self->lock, PATIENCE_MS, self, NULL, NULL);
     }
     if (status == ZKL_OK) {
-        status = zkl_lock_release_async(self->lock, PATIENCE_MS, self, on_released, self);
+        status = zkl_lock_release_async(self->lock, PATIENCE_MS, self, owned_job_on_released, self);
     }
     if (status != ZKL_OK) {
-        end(self, status);
+        owned_job_end(self, status);
     }
 }
 
@@ -56,11 +56,11 @@ static void on_held(void *arg, int status, const zkl_grant *grant) {
             zkl_lock_acquire_async(self->lock, ZKL_EXCLUSIVE, PATIENCE_MS, self, on_audit, self);
     }
     if (status != ZKL_OK) {
-        end(self, status);
+        owned_job_end(self, status);
     }
 }
 
-static int run(zkl_client *client, int argc, char **argv) {
+static int owned_job_run(zkl_client *client, int argc, char **argv) {
     (void)argc;
     (void)argv;
     struct pollfd news = { .events = POLLIN };
@@ -86,5 +86,5 @@ static int run(zkl_client *client, int argc, char **argv) {
 int main(int argc, char **argv) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.dispatch = ZKL_DISPATCH_CALLER;
-    return run_example(argc, argv, &options, run);
+    return run_example(argc, argv, &options, owned_job_run);
 }

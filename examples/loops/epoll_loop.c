@@ -24,27 +24,27 @@ typedef struct job {
 
 static int unfinished = JOBS;
 
-static void finish(job *self, int status) {
+static void job_finish(job *self, int status) {
     self->status = status;
     printf("%s: %s%s%s\n", self->resource, zkl_strerror(status), status != ZKL_OK ? ". " : "",
            status != ZKL_OK ? zkl_error_message() : "");
     unfinished--;
 }
 
-static void on_released(void *arg, int status) {
-    finish(arg, status);
+static void job_on_released(void *arg, int status) {
+    job_finish(arg, status);
 }
 
-static void on_acquired(void *arg, int status, const zkl_grant *grant) {
+static void job_on_acquired(void *arg, int status, const zkl_grant *grant) {
     job *self = arg;
     if (status != ZKL_OK) {
-        finish(self, status);
+        job_finish(self, status);
         return;
     }
     printf("%s: works under token %lld\n", self->resource, (long long)grant->token);
     struct itimerspec work = { .it_value = { .tv_nsec = WORK_NS } };
     if (timerfd_settime(self->timer, 0, &work, NULL) != 0) {
-        finish(self, ZKL_SYSTEM);
+        job_finish(self, ZKL_SYSTEM);
     }
 }
 
@@ -52,9 +52,9 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
 static void on_verified(void *arg, int status) {
     job *self = arg;
     printf("%s: its work was done under the lock: %s\n", self->resource, zkl_strerror(status));
-    status = zkl_lock_release_async(self->lock, DEADLINE_MS, NULL, on_released, self);
+    status = zkl_lock_release_async(self->lock, DEADLINE_MS, NULL, job_on_released, self);
     if (status != ZKL_OK) {
-        finish(self, status);
+        job_finish(self, status);
     }
 }
 
@@ -66,31 +66,31 @@ static void on_work_done(job *self) {
     /* A real job would ask zkl_lock_check before it writes, and hand over its token. */
     int status = zkl_lock_verify_async(self->lock, DEADLINE_MS, on_verified, self);
     if (status != ZKL_OK) {
-        finish(self, status);
+        job_finish(self, status);
     }
 }
 
-static int watch(int loop, int descriptor, job *whose) {
+static int loop_watch(int loop, int descriptor, job *whose) {
     struct epoll_event event = { .events = EPOLLIN, .data = { .ptr = whose } };
     return epoll_ctl(loop, EPOLL_CTL_ADD, descriptor, &event) == 0 ? ZKL_OK : ZKL_SYSTEM;
 }
 
-static int start(job *self, int number, zkl_client *client, int loop) {
+static int job_start(job *self, int number, zkl_client *client, int loop) {
     snprintf(self->resource, sizeof(self->resource), "job-%d", number);
     self->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    int status = self->timer >= 0 ? watch(loop, self->timer, self) : ZKL_SYSTEM;
+    int status = self->timer >= 0 ? loop_watch(loop, self->timer, self) : ZKL_SYSTEM;
     if (status == ZKL_OK) {
         status = zkl_lock_open(client, self->resource, NULL, &self->lock);
     }
     if (status == ZKL_OK) {
-        status =
-            zkl_lock_acquire_async(self->lock, ZKL_EXCLUSIVE, DEADLINE_MS, NULL, on_acquired, self);
+        status = zkl_lock_acquire_async(self->lock, ZKL_EXCLUSIVE, DEADLINE_MS, NULL,
+                                        job_on_acquired, self);
     }
     return status;
 }
 
 /* Runs the loop, in which all work is done. */
-static void run(int loop, zkl_client *client) {
+static void loop_run(int loop, zkl_client *client) {
     struct epoll_event events[EVENTS];
     while (unfinished > 0) {
         int count = epoll_wait(loop, events, EVENTS, -1);
@@ -108,18 +108,18 @@ static int run_jobs(zkl_client *client, int loop, job *jobs) {
     int descriptor = -1;
     int status = zkl_client_event_descriptor(client, &descriptor);
     if (status == ZKL_OK) {
-        status = watch(loop, descriptor, NULL);
+        status = loop_watch(loop, descriptor, NULL);
     }
     if (status != ZKL_OK) {
         return status;
     }
     for (int i = 0; i < JOBS; i++) {
-        status = start(&jobs[i], i, client, loop);
+        status = job_start(&jobs[i], i, client, loop);
         if (status != ZKL_OK) {
-            finish(&jobs[i], status);
+            job_finish(&jobs[i], status);
         }
     }
-    run(loop, client);
+    loop_run(loop, client);
     for (int i = 0; i < JOBS; i++) {
         status = jobs[i].status != ZKL_OK ? jobs[i].status : status;
     }

@@ -25,7 +25,7 @@ static zkl_client *client;
 static int unfinished = JOBS;
 
 /* Ends a job. The loop ends when its last handle is closed. */
-static void finish(job *self, int status) {
+static void job_finish(job *self, int status) {
     self->status = status;
     printf("%s: %s\n", self->resource, zkl_strerror(status));
     uv_close((uv_handle_t *)&self->work, NULL);
@@ -34,22 +34,22 @@ static void finish(job *self, int status) {
     }
 }
 
-static void on_released(void *arg, int status) {
-    finish(arg, status);
+static void job_on_released(void *arg, int status) {
+    job_finish(arg, status);
 }
 
 static void on_work_done(uv_timer_t *timer) {
     job *self = timer->data;
-    int status = zkl_lock_release_async(self->lock, DEADLINE_MS, NULL, on_released, self);
+    int status = zkl_lock_release_async(self->lock, DEADLINE_MS, NULL, job_on_released, self);
     if (status != ZKL_OK) {
-        finish(self, status);
+        job_finish(self, status);
     }
 }
 
-static void on_acquired(void *arg, int status, const zkl_grant *grant) {
+static void job_on_acquired(void *arg, int status, const zkl_grant *grant) {
     job *self = arg;
     if (status != ZKL_OK) {
-        finish(self, status);
+        job_finish(self, status);
         return;
     }
     printf("%s: works under token %lld\n", self->resource, (long long)grant->token);
@@ -63,17 +63,17 @@ static void on_callbacks(uv_poll_t *poll, int error, int events) {
     (void)zkl_client_dispatch(client, NULL);
 }
 
-static void start(job *self, int number) {
+static void job_start(job *self, int number) {
     snprintf(self->resource, sizeof(self->resource), "job-%d", number);
     (void)uv_timer_init(&loop, &self->work);
     self->work.data = self;
     int status = zkl_lock_open(client, self->resource, NULL, &self->lock);
     if (status == ZKL_OK) {
-        status =
-            zkl_lock_acquire_async(self->lock, ZKL_EXCLUSIVE, DEADLINE_MS, NULL, on_acquired, self);
+        status = zkl_lock_acquire_async(self->lock, ZKL_EXCLUSIVE, DEADLINE_MS, NULL,
+                                        job_on_acquired, self);
     }
     if (status != ZKL_OK) {
-        finish(self, status);
+        job_finish(self, status);
     }
 }
 
@@ -85,7 +85,7 @@ static int run_jobs(job *jobs) {
     }
     (void)uv_poll_start(&callbacks, UV_READABLE, on_callbacks);
     for (int i = 0; i < JOBS; i++) {
-        start(&jobs[i], i);
+        job_start(&jobs[i], i);
     }
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     for (int i = 0; i < JOBS; i++) {

@@ -22,32 +22,32 @@ typedef struct move {
 
 static int unfinished = MOVES;
 
-static void finish(move *self, int status) {
+static void move_finish(move *self, int status) {
     self->status = status;
     printf("%s to %s: %s%s%s\n", self->from, self->to, zkl_strerror(status),
            status != ZKL_OK ? ". " : "", status != ZKL_OK ? zkl_error_message() : "");
     unfinished--;
 }
 
-static void on_released(void *arg, int status) {
-    finish(arg, status);
+static void move_on_released(void *arg, int status) {
+    move_finish(arg, status);
 }
 
-static void on_acquired(void *arg, int status, const zkl_grant *grant) {
+static void move_on_acquired(void *arg, int status, const zkl_grant *grant) {
     move *self = arg;
     if (status != ZKL_OK) {
-        finish(self, status);
+        move_finish(self, status);
         return;
     }
     printf("%s to %s: moves under token %lld\n", self->from, self->to, (long long)grant->token);
-    status = zkl_lock_release_async(self->both, DEADLINE_MS, NULL, on_released, self);
+    status = zkl_lock_release_async(self->both, DEADLINE_MS, NULL, move_on_released, self);
     if (status != ZKL_OK) {
-        finish(self, status);
+        move_finish(self, status);
     }
 }
 
 /* Prints that the lock is lost. A longer job would stop here. */
-static void on_news(void *arg, const zkl_lock_event *event) {
+static void move_on_news(void *arg, const zkl_lock_event *event) {
     const move *self = arg;
     if (event->state == ZKL_STATE_LOST) {
         printf("%s to %s: lost %s, %s\n", self->from, self->to, event->resource,
@@ -55,7 +55,7 @@ static void on_news(void *arg, const zkl_lock_event *event) {
     }
 }
 
-static int start(move *self, int number, zkl_client *client) {
+static int move_start(move *self, int number, zkl_client *client) {
     zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     int step = number < WAREHOUSES ? 1 : WAREHOUSES - 1; /* to the next one, or the one before */
@@ -63,17 +63,17 @@ static int start(move *self, int number, zkl_client *client) {
     self->to = warehouses[(number + step) % WAREHOUSES];
     members[0].resource = self->from;
     members[1].resource = self->to;
-    options.state_callback = on_news;
+    options.state_callback = move_on_news;
     options.state_arg = self;
     int status = zkl_lock_open_set(client, members, 2, &options, &self->both);
     if (status == ZKL_OK) {
-        status =
-            zkl_lock_acquire_async(self->both, ZKL_AS_OPENED, DEADLINE_MS, NULL, on_acquired, self);
+        status = zkl_lock_acquire_async(self->both, ZKL_AS_OPENED, DEADLINE_MS, NULL,
+                                        move_on_acquired, self);
     }
     return status;
 }
 
-static int watch(int loop, zkl_client *client) {
+static int moves_watch(int loop, zkl_client *client) {
     struct epoll_event event = { .events = EPOLLIN };
     int descriptor = -1;
     int status = zkl_client_event_descriptor(client, &descriptor);
@@ -84,14 +84,14 @@ static int watch(int loop, zkl_client *client) {
 }
 
 static int run_moves(zkl_client *client, int loop, move *moves) {
-    int status = watch(loop, client);
+    int status = moves_watch(loop, client);
     if (status != ZKL_OK) {
         return status;
     }
     for (int i = 0; i < MOVES; i++) {
-        int begun = start(&moves[i], i, client);
+        int begun = move_start(&moves[i], i, client);
         if (begun != ZKL_OK) {
-            finish(&moves[i], begun);
+            move_finish(&moves[i], begun);
         }
     }
     struct epoll_event event;

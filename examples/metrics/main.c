@@ -6,7 +6,7 @@
 
 enum { TIMES = 10, TIMEOUT_MS = 5000 };
 
-static int work(zkl_client *client) {
+static int metrics_work(zkl_client *client) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.resource_class = "stock"; /* one class for all items: a class is never dropped */
     ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL;
@@ -30,10 +30,10 @@ static int print_page(zkl_client *client) {
     return status;
 }
 
-static int run(zkl_client *client, int argc, char **argv) {
+static int metrics_run(zkl_client *client, int argc, char **argv) {
     (void)argc;
     (void)argv;
-    int status = work(client);
+    int status = metrics_work(client);
     return status == ZKL_OK ? print_page(client) : status;
 }
 
@@ -41,5 +41,5 @@ int main(int argc, char **argv) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.label = "metrics-example";
     options.metrics = 1;
-    return run_example(argc, argv, &options, run);
+    return run_example(argc, argv, &options, metrics_run);
 }

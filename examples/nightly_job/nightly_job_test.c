@@ -87,7 +87,7 @@ static void run_other(void *arg) {
     machine_close(self);
 }
 
-static void begin(void) {
+static void job_test_begin(void) {
     memset(&row, 0, sizeof(row));
 }
 
@@ -104,7 +104,7 @@ static void job_runs_once_on_two_machines(void *arg) {
     machine one;
     machine other;
     (void)arg;
-    begin();
+    job_test_begin();
     machine_open(&one);
     zkl_testing_task *task = zkl_testing_start(run_other, &other);
     one.result = machine_run(&one, ZKL_FOREVER);
@@ -121,7 +121,7 @@ static void job_gives_up_when_somebody_else_holds_the_lock(void *arg) {
     machine one;
     char node[ZKL_NODE_PATH_SIZE];
     (void)arg;
-    begin();
+    job_test_begin();
     machine_open(&one);
     zkl_testing_add_contender(lock_path, ZKL_EXCLUSIVE, node);
     int64_t before_ms = zkl_testing_now_ms();
@@ -138,7 +138,7 @@ static void job_runs_when_the_reply_to_its_acquire_is_lost(void *arg) {
     machine one;
     int carried_out = (int)zkl_testing_random(2);
     (void)arg;
-    begin();
+    job_test_begin();
     machine_open(&one);
     zkl_testing_lose_reply(one.client, ZKL_TESTING_CREATE, carried_out);
     ZKL_TESTING_EXPECT(machine_run(&one, ZKL_FOREVER) == JOB_DONE);
@@ -155,7 +155,7 @@ static void hiccup(machine *self) {
 static void job_goes_on_after_a_hiccup(void *arg) {
     machine one;
     (void)arg;
-    begin();
+    job_test_begin();
     machine_open(&one);
     one.fault_at_step = 4;
     one.fault = hiccup;
@@ -172,7 +172,7 @@ static void expire(machine *self) {
 static void job_stops_when_it_has_lost_the_lock(void *arg) {
     machine one;
     (void)arg;
-    begin();
+    job_test_begin();
     machine_open(&one);
     one.fault_at_step = 4;
     one.fault = expire;
@@ -198,7 +198,7 @@ static void stop_past_the_session(machine *self) {
 static void late_write_after_a_pause_is_fenced_off(void *arg) {
     machine one;
     (void)arg;
-    begin();
+    job_test_begin();
     machine_open(&one);
     one.fault_at_step = 4;
     one.fault = stop_past_the_session; /* after the check, before the write */
@@ -249,7 +249,7 @@ static void job_is_done_once_whatever_goes_wrong(void *arg) {
     machine machines[3] = { { .client = NULL } };
     const size_t count = sizeof(machines) / sizeof(machines[0]);
     (void)arg;
-    begin();
+    job_test_begin();
     for (size_t i = 0; i < count; i++) {
         (void)zkl_testing_start(try_until_done, &machines[i]);
     }

@@ -27,7 +27,7 @@ typedef struct graph {
 /* ---- Making it ----------------------------------------------------------------------- */
 
 /* Compares for a list in which the greatest comes first. */
-static int compare(const zkl_wait *one, const zkl_wait *other) {
+static int circles_compare(const zkl_wait *one, const zkl_wait *other) {
     const size_t its[] = { one->from, one->to, one->waiter, other->earlier };
     const size_t others[] = { other->from, other->to, other->waiter, one->earlier };
     size_t i = 0;
@@ -40,7 +40,7 @@ static int compare(const zkl_wait *one, const zkl_wait *other) {
 /* Gives each owner the list of its waits, which begins with the lowest `to`, and the list of the
  * waits for it. */
 static void add_waits(graph *self, zkl_wait *waits) {
-    LL_SORT(waits, compare);
+    LL_SORT(waits, circles_compare);
     for (zkl_wait *wait = waits; wait != NULL; wait = wait->next) {
         const zkl_wait *better = wait->next;
         if (better == NULL || better->from != wait->from || better->to != wait->to) {

@@ -146,7 +146,7 @@ static void add_waits(search *self) {
 /* ---- Circles ------------------------------------------------------------------------------ */
 
 /* Describes a wait for the application. NULL: out of memory. */
-static const zkl_deadlock_wait *describe(const search *self, const zkl_wait *wait) {
+static const zkl_deadlock_wait *deadlocks_describe(const search *self, const zkl_wait *wait) {
     const zkl_snapshot_entry *entry = &self->snapshot.entries[wait->waiter];
     zkl_deadlock_wait *described = zkl_pool_take(self->pool, sizeof(*described));
     if (described != NULL) {
@@ -169,7 +169,7 @@ static bool add_circle(void *arg, const zkl_wait *const *waits, size_t length) {
     const zkl_deadlock_wait **its =
         zkl_pool_take(self->pool, (length + 1) * sizeof(zkl_deadlock_wait *));
     for (size_t i = 0; i < length && its != NULL; i++) {
-        its[i] = describe(self, waits[i]);
+        its[i] = deadlocks_describe(self, waits[i]);
     }
     if (zkl_pool_status(self->pool) != ZKL_OK) {
         return false;
@@ -260,7 +260,7 @@ static int skip_unreadable(search *self) {
     return zkl_pool_status(self->pool);
 }
 
-static int find(search *self, zkl_inquiry *inquiry, int *skipped) {
+static int deadlocks_find(search *self, zkl_inquiry *inquiry, int *skipped) {
     zkl_survey *survey = &self->survey;
     ZKL_TRY(zkl_survey_take(survey, inquiry, ZKL_OPERATION_LIST_CHILDREN));
     ZKL_TRY(zkl_queue_snapshot_read(&self->snapshot, self->pool, inquiry, survey->questions,
@@ -281,7 +281,7 @@ static int find_in_one_session(zkl_report *report, zkl_inquiry *inquiry, const c
         session = zkl_inquiry_session(inquiry);
         search self = { .result = &report->deadlocks, .pool = &report->pool };
         report->deadlocks = (zkl_deadlocks){ .count = 0 };
-        ZKL_TRY(find(&self, inquiry, &report->status));
+        ZKL_TRY(deadlocks_find(&self, inquiry, &report->status));
     } while (zkl_inquiry_session(inquiry) != session);
     return ZKL_OK;
 }

@@ -25,8 +25,8 @@ static int check_node(const char *node) {
     return ZKL_OK;
 }
 
-static int ask(zkl_inquiry *inquiry, const char *resource, const char *node,
-               zkl_operation_kind kind) {
+static int nodes_ask(zkl_inquiry *inquiry, const char *resource, const char *node,
+                     zkl_operation_kind kind) {
     zkl_question *question = NULL;
     const char *path = zkl_inquiry_child_path(inquiry, zkl_inquiry_path(inquiry, resource), node);
     ZKL_TRY(zkl_inquiry_ask_one(inquiry, kind, path, ZKL_NODE_DATA_REVOCATION, &question));
@@ -45,7 +45,7 @@ static int act(zkl_client *client, const char *resource, const char *node, int64
     ZKL_TRY(zkl_check_resource_or_stripe(resource));
     ZKL_TRY(check_node(node));
     ZKL_TRY(zkl_inquiry_begin(&inquiry, client, timeout_ms));
-    int status = ask(&inquiry, resource, node, kind);
+    int status = nodes_ask(&inquiry, resource, node, kind);
     zkl_inquiry_end(&inquiry);
     return status;
 }

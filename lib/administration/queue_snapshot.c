@@ -9,7 +9,7 @@
 
 /* ---- The order ------------------------------------------------------------------------- */
 
-static int compare(const void *one, const void *other) {
+static int snapshot_compare(const void *one, const void *other) {
     const zkl_neighbour *first = &((const zkl_snapshot_entry *)one)->member;
     const zkl_neighbour *second = &((const zkl_snapshot_entry *)other)->member;
     if (zkl_neighbour_is_before(*first, *second)) {
@@ -19,8 +19,8 @@ static int compare(const void *one, const void *other) {
 }
 
 /* Adds the contenders of one resource, in the order of its queue. */
-static int add(zkl_queue_snapshot *snapshot, zkl_pool *pool, size_t resource, zkl_children children,
-               size_t least) {
+static int snapshot_add(zkl_queue_snapshot *snapshot, zkl_pool *pool, size_t resource,
+                        zkl_children children, size_t least) {
     zkl_snapshot_entry *first = &snapshot->entries[snapshot->count];
     size_t count = 0;
     for (size_t i = 0; i < children.count; i++) {
@@ -31,7 +31,7 @@ static int add(zkl_queue_snapshot *snapshot, zkl_pool *pool, size_t resource, zk
             first[count++] = (zkl_snapshot_entry){ .member = { name, text }, .resource = resource };
         }
     }
-    qsort(first, count, sizeof(*first), compare);
+    qsort(first, count, sizeof(*first), snapshot_compare);
     snapshot->count += count >= least ? count : 0;
     return ZKL_OK;
 }
@@ -87,7 +87,7 @@ static zkl_mode mode_of(zkl_node_name name) {
                                            : (zkl_mode)name.kind;
 }
 
-static int describe(zkl_snapshot_entry *entry, zkl_pool *pool, const zkl_reply *reply) {
+static int snapshot_describe(zkl_snapshot_entry *entry, zkl_pool *pool, const zkl_reply *reply) {
     zkl_node_identity data;
     char *room = zkl_pool_take(pool, zkl_node_identity_room(reply->data_length));
     ZKL_TRY(zkl_made(room));
@@ -117,7 +117,7 @@ static int take_answers(zkl_queue_snapshot *snapshot, zkl_pool *pool,
     size_t left = 0;
     for (size_t i = 0; i < snapshot->count; i++) {
         if (questions[i].reply.outcome != ZKL_OUTCOME_NO_NODE) {
-            ZKL_TRY(describe(&snapshot->entries[i], pool, &questions[i].reply));
+            ZKL_TRY(snapshot_describe(&snapshot->entries[i], pool, &questions[i].reply));
             snapshot->entries[left++] = snapshot->entries[i];
         }
     }
@@ -137,7 +137,7 @@ int zkl_queue_snapshot_read(zkl_queue_snapshot *snapshot, zkl_pool *pool, zkl_in
     ZKL_TRY(zkl_made(snapshot->entries));
     ZKL_TRY(zkl_made(questions));
     for (size_t i = 0; i < count; i++) {
-        ZKL_TRY(add(snapshot, pool, i, lists[i].reply.children, least));
+        ZKL_TRY(snapshot_add(snapshot, pool, i, lists[i].reply.children, least));
     }
     for (size_t i = 0; i < snapshot->count; i++) {
         const zkl_snapshot_entry *entry = &snapshot->entries[i];

@@ -70,13 +70,13 @@ static int compare_paths(const void *one, const void *other) {
     return rank(*first) - rank(*second);
 }
 
-static int begin(zkl_survey *survey, zkl_inquiry *inquiry, size_t count) {
+static int survey_begin(zkl_survey *survey, zkl_inquiry *inquiry, size_t count) {
     *survey = (zkl_survey){ .questions = zkl_inquiry_questions(inquiry, count),
                             .root_length = strlen(zkl_inquiry_lock_root(inquiry)) };
     return survey->questions != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
-static void add(zkl_survey *survey, zkl_operation_kind kind, const char *path) {
+static void survey_add(zkl_survey *survey, zkl_operation_kind kind, const char *path) {
     survey->questions[survey->count++] = (zkl_question){ .kind = kind, .path = path };
 }
 
@@ -85,10 +85,10 @@ static int list_resources(zkl_survey *resources, zkl_inquiry *inquiry) {
     ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_LIST_CHILDREN,
                                 zkl_inquiry_lock_root(inquiry), NULL, &root));
     zkl_children children = root->reply.children;
-    ZKL_TRY(begin(resources, inquiry, children.count));
+    ZKL_TRY(survey_begin(resources, inquiry, children.count));
     for (size_t i = 0; i < children.count; i++) {
-        add(resources, ZKL_OPERATION_LIST_CHILDREN,
-            zkl_inquiry_child_path(inquiry, root->path, children.names[i]));
+        survey_add(resources, ZKL_OPERATION_LIST_CHILDREN,
+                   zkl_inquiry_child_path(inquiry, root->path, children.names[i]));
     }
     return zkl_inquiry_try(inquiry, resources->questions, resources->count);
 }
@@ -102,7 +102,8 @@ static void add_with_stripes(zkl_survey *survey, zkl_inquiry *inquiry, zkl_opera
         kind == listed->kind ? *listed : (zkl_question){ .kind = kind, .path = listed->path };
     for (size_t i = 0; i < children.count; i++) {
         if (zkl_node_name_is_stripe(children.names[i])) {
-            add(survey, kind, zkl_inquiry_child_path(inquiry, listed->path, children.names[i]));
+            survey_add(survey, kind,
+                       zkl_inquiry_child_path(inquiry, listed->path, children.names[i]));
         }
     }
 }
@@ -114,7 +115,7 @@ int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind
     for (size_t i = 0; i < resources.count; i++) {
         most += resources.questions[i].reply.children.count;
     }
-    ZKL_TRY(begin(survey, inquiry, most));
+    ZKL_TRY(survey_begin(survey, inquiry, most));
     for (size_t i = 0; i < resources.count; i++) {
         add_with_stripes(survey, inquiry, kind, &resources.questions[i]);
     }
@@ -124,9 +125,9 @@ int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind
 }
 
 int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey *earlier) {
-    ZKL_TRY(begin(survey, inquiry, earlier->count));
+    ZKL_TRY(survey_begin(survey, inquiry, earlier->count));
     for (size_t i = 0; i < earlier->count; i++) {
-        add(survey, earlier->questions[i].kind, earlier->questions[i].path);
+        survey_add(survey, earlier->questions[i].kind, earlier->questions[i].path);
     }
     return zkl_inquiry_try(inquiry, survey->questions, survey->count);
 }

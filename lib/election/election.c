@@ -33,7 +33,7 @@ static bool is_granted(const zkl_lock *lock, int64_t term) {
 }
 
 /* Calls the application back. The callback may close the election, so nothing may follow it. */
-static void on_state(void *arg, const zkl_lock_event *event) {
+static void election_on_state(void *arg, const zkl_lock_event *event) {
     zkl_election *election = arg;
     const zkl_election_options *options = &election->options;
     bool announced = event->token == election->announced_term;
@@ -54,7 +54,7 @@ static void on_state(void *arg, const zkl_lock_event *event) {
 
 static int open_lock(zkl_election *election, zkl_client *client, const char *resource) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.state_callback = on_state;
+    options.state_callback = election_on_state;
     options.state_arg = election;
     options.resource_class = election->options.resource_class;
     options.note = election->options.candidate;

@@ -23,7 +23,7 @@ static void end_grant(zkl_request *request, const zkl_step *step, zkl_request_st
 
 /* ---- What to do next --------------------------------------------------- */
 
-static void end(zkl_request *request, const zkl_step *step) {
+static void end_request(zkl_request *request, const zkl_step *step) {
     zkl_request_give_late_verdict(request, step);
     request->stage = ZKL_STAGE_ENDED;
     zkl_request_tell(step, ZKL_ACTION_END, NULL, ZKL_OK);
@@ -54,7 +54,7 @@ static void advance_leave(zkl_request *request, const zkl_step *step) {
     if (is_gone && request->draining && request->session.connected) {
         zkl_request_advance_drain(request, step);
     } else if (is_gone) {
-        end(request, step);
+        end_request(request, step);
     } else if (!request->session.connected) {
         return;
     } else if (request->lost.surplus) {
@@ -277,7 +277,7 @@ static void on_start(zkl_request *request, const zkl_step *step) {
 
 /* Asks again for a watch on our own node: it counts only if the servers of this connection have
  * armed it. */
-static void on_connected(zkl_request *request, const zkl_step *step) {
+static void on_session_connected(zkl_request *request, const zkl_step *step) {
     request->session.connected = true;
     request->own.watched = false;
     if (request->own.to_watch && request->stage < ZKL_STAGE_LEAVING) {
@@ -285,7 +285,7 @@ static void on_connected(zkl_request *request, const zkl_step *step) {
     }
 }
 
-static void on_disconnected(zkl_request *request, const zkl_step *step) {
+static void on_session_disconnected(zkl_request *request, const zkl_step *step) {
     request->session.connected = false;
     request->session.settled = false;
     request->wait.next_in_line = false; /* news may come in any order until the next connection */
@@ -468,8 +468,8 @@ static reaction *const reactions[] = {
     [ZKL_EVENT_LEASE_THIN] = on_lease_thin,
     [ZKL_EVENT_LEASE_ENDED] = on_lease_ended,
     [ZKL_EVENT_HOLD_LIMIT] = on_hold_limit,
-    [ZKL_EVENT_CONNECTED] = on_connected,
-    [ZKL_EVENT_DISCONNECTED] = on_disconnected,
+    [ZKL_EVENT_CONNECTED] = on_session_connected,
+    [ZKL_EVENT_DISCONNECTED] = on_session_disconnected,
     [ZKL_EVENT_UNPROTECTED] = on_unprotected,
     [ZKL_EVENT_SESSION_ENDED] = on_session_ended,
     [ZKL_EVENT_TIMED_OUT] = on_timed_out,

@@ -38,7 +38,8 @@ void zkl_request_await_no_more(zkl_request *request, zkl_action_kind operation) 
 /* ---- Verdicts ---------------------------------------------------------------- */
 
 /* Gives the verdict, GRANT or FAIL, if none was given yet. */
-static void decide(zkl_request *request, const zkl_step *step, zkl_action_kind kind, int status) {
+static void give_verdict(zkl_request *request, const zkl_step *step, zkl_action_kind kind,
+                         int status) {
     if (!request->verdict.given) {
         request->verdict.given = true;
         zkl_request_tell(step, kind, NULL, status);
@@ -48,12 +49,12 @@ static void decide(zkl_request *request, const zkl_step *step, zkl_action_kind k
 /* Replaces ZKL_OK, which would read as a grant. */
 void zkl_request_fail(zkl_request *request, const zkl_step *step, int status) {
     request->stage = ZKL_STAGE_LEAVING;
-    decide(request, step, ZKL_ACTION_FAIL, status != ZKL_OK ? status : ZKL_SERVER_REFUSED);
+    give_verdict(request, step, ZKL_ACTION_FAIL, status != ZKL_OK ? status : ZKL_SERVER_REFUSED);
 }
 
 void zkl_request_give_late_verdict(zkl_request *request, const zkl_step *step) {
     if (request->verdict.late != ZKL_OK) {
-        decide(request, step, ZKL_ACTION_FAIL, request->verdict.late);
+        give_verdict(request, step, ZKL_ACTION_FAIL, request->verdict.late);
     }
 }
 
@@ -68,7 +69,7 @@ void zkl_request_come_first(zkl_request *request, const zkl_step *step) {
     if (request->options.lent) {
         zkl_request_watch_own(request, step); /* before its lender looks who waits behind it */
     }
-    decide(request, step, ZKL_ACTION_GRANT, ZKL_OK);
+    give_verdict(request, step, ZKL_ACTION_GRANT, ZKL_OK);
 }
 
 void zkl_request_fail_once_gone(zkl_request *request, int status) {

@@ -7,66 +7,66 @@ zkl_set zkl_set_begin(unsigned size, bool only_try, bool fail_on_session_expiry)
                       .under_way = size };
 }
 
-static zkl_set_action *add(zkl_set_actions *actions, zkl_set_action_kind kind) {
+static zkl_set_action *set_add(zkl_set_actions *actions, zkl_set_action_kind kind) {
     zkl_set_action *action = &actions->list[actions->count++];
     *action = (zkl_set_action){ .kind = kind };
     return action;
 }
 
-static zkl_set_action *end(zkl_set *set, zkl_set_actions *actions, zkl_set_action_kind kind,
-                           int status) {
-    zkl_set_action *action = add(actions, kind);
+static zkl_set_action *set_end(zkl_set *set, zkl_set_actions *actions, zkl_set_action_kind kind,
+                               int status) {
+    zkl_set_action *action = set_add(actions, kind);
     action->status = status;
     set->stage = ZKL_SET_STAGE_OVER;
     return action;
 }
 
-static void give_up(zkl_set *set, zkl_set_actions *actions, int status, bool late) {
-    end(set, actions, ZKL_SET_ACTION_FAIL, status)->late = late;
-    add(actions, ZKL_SET_ACTION_LEAVE);
-    add(actions, ZKL_SET_ACTION_LET_GO);
+static void set_give_up(zkl_set *set, zkl_set_actions *actions, int status, bool late) {
+    set_end(set, actions, ZKL_SET_ACTION_FAIL, status)->late = late;
+    set_add(actions, ZKL_SET_ACTION_LEAVE);
+    set_add(actions, ZKL_SET_ACTION_LET_GO);
 }
 
 /* ---- What the members tell ------------------------------------------------------------------ */
 
-static void on_granted(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+static void on_member_granted(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     (void)event;
     set->granted++;
     if (set->stage == ZKL_SET_STAGE_WAITING && set->granted == set->size) {
         set->stage = ZKL_SET_STAGE_HELD;
-        add(actions, ZKL_SET_ACTION_GRANT);
+        set_add(actions, ZKL_SET_ACTION_GRANT);
     }
 }
 
 /* Fails the set with the first failure of a member. The only request of a set leaves by itself. */
-static void on_failed(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+static void on_member_failed(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     if (set->stage != ZKL_SET_STAGE_WAITING) {
         return;
     }
     if (set->size == 1) {
-        end(set, actions, ZKL_SET_ACTION_FAIL, event->status);
+        set_end(set, actions, ZKL_SET_ACTION_FAIL, event->status);
         return;
     }
     set->stage = ZKL_SET_STAGE_FAILED;
     set->failure = event->status;
-    add(actions, ZKL_SET_ACTION_WAKE);
+    set_add(actions, ZKL_SET_ACTION_WAKE);
 }
 
 /* Loses what was granted. While other members are awaited nothing was granted, and it is a failure.
  */
-static void on_lost(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+static void on_member_lost(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     if (set->stage == ZKL_SET_STAGE_HELD) {
-        end(set, actions, ZKL_SET_ACTION_LOSE, event->status);
+        set_end(set, actions, ZKL_SET_ACTION_LOSE, event->status);
     } else {
-        on_failed(set, event, actions);
+        on_member_failed(set, event, actions);
     }
 }
 
-static void on_ended(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+static void on_member_ended(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     (void)event;
     set->under_way--;
     if (set->stage == ZKL_SET_STAGE_LEAVING && set->under_way == 0) {
-        add(actions, ZKL_SET_ACTION_WAKE);
+        set_add(actions, ZKL_SET_ACTION_WAKE);
     }
 }
 
@@ -82,19 +82,19 @@ static bool may_join_again(const zkl_set *set) {
 
 static void join(zkl_set *set, int64_t left_ms, zkl_set_actions *actions) {
     *set = zkl_set_begin(set->size, set->only_try, set->fail_on_session_expiry);
-    add(actions, ZKL_SET_ACTION_LET_GO);
-    add(actions, ZKL_SET_ACTION_JOIN)->left_ms = left_ms;
+    set_add(actions, ZKL_SET_ACTION_LET_GO);
+    set_add(actions, ZKL_SET_ACTION_JOIN)->left_ms = left_ms;
 }
 
 /* Joins again when the nodes are gone, unless the time is over: then the next requests would be
  * tries. */
 static void join_again(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     if (event->left_ms == 0) {
-        give_up(set, actions, event->connected ? ZKL_TIMEOUT : ZKL_DISCONNECTED, true);
+        set_give_up(set, actions, event->connected ? ZKL_TIMEOUT : ZKL_DISCONNECTED, true);
     } else if (set->under_way == 0) {
         join(set, event->left_ms, actions);
     } else {
-        add(actions, ZKL_SET_ACTION_WAIT)->left_ms = event->left_ms;
+        set_add(actions, ZKL_SET_ACTION_WAIT)->left_ms = event->left_ms;
     }
 }
 
@@ -106,10 +106,10 @@ static void on_turn(zkl_set *set, const zkl_set_event *event, zkl_set_actions *a
         set->stage = ZKL_SET_STAGE_LEAVING;
         join_again(set, event, actions);
         if (set->stage == ZKL_SET_STAGE_LEAVING) {
-            add(actions, ZKL_SET_ACTION_LEAVE);
+            set_add(actions, ZKL_SET_ACTION_LEAVE);
         }
     } else if (set->stage == ZKL_SET_STAGE_FAILED) {
-        give_up(set, actions, set->failure, false);
+        set_give_up(set, actions, set->failure, false);
     }
 }
 
@@ -117,14 +117,14 @@ static void on_turn(zkl_set *set, const zkl_set_event *event, zkl_set_actions *a
 
 static void on_called_off(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     if (set->stage < ZKL_SET_STAGE_HELD) {
-        give_up(set, actions, event->status, false);
+        set_give_up(set, actions, event->status, false);
     }
 }
 
 static void on_client_closes(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     (void)event;
     if (set->stage < ZKL_SET_STAGE_HELD) {
-        end(set, actions, ZKL_SET_ACTION_FAIL, ZKL_CLOSED);
+        set_end(set, actions, ZKL_SET_ACTION_FAIL, ZKL_CLOSED);
     }
 }
 
@@ -133,10 +133,10 @@ static void on_client_closes(zkl_set *set, const zkl_set_event *event, zkl_set_a
 typedef void reaction(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions);
 
 static reaction *const reactions[] = {
-    [ZKL_SET_EVENT_MEMBER_GRANTED] = on_granted,
-    [ZKL_SET_EVENT_MEMBER_FAILED] = on_failed,
-    [ZKL_SET_EVENT_MEMBER_LOST] = on_lost,
-    [ZKL_SET_EVENT_MEMBER_ENDED] = on_ended,
+    [ZKL_SET_EVENT_MEMBER_GRANTED] = on_member_granted,
+    [ZKL_SET_EVENT_MEMBER_FAILED] = on_member_failed,
+    [ZKL_SET_EVENT_MEMBER_LOST] = on_member_lost,
+    [ZKL_SET_EVENT_MEMBER_ENDED] = on_member_ended,
     [ZKL_SET_EVENT_TURN] = on_turn,
     [ZKL_SET_EVENT_CALLED_OFF] = on_called_off,
     [ZKL_SET_EVENT_CLIENT_CLOSES] = on_client_closes,

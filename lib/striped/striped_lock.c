@@ -57,19 +57,19 @@ int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes) {
 }
 
 /* Finds the handle of a stripe, or of all stripes in a mode. */
-static zkl_lock **find(zkl_striped_lock *self, int32_t stripe, zkl_mode mode) {
+static zkl_lock **striped_find(zkl_striped_lock *self, int32_t stripe, zkl_mode mode) {
     return &self->locks[stripe == ZKL_ALL_STRIPES ? (int)mode : MODES + stripe];
 }
 
 /* Returns the handle that was asked last. */
 static zkl_lock *find_last(zkl_striped_lock *self) {
-    return *find(self, self->last, self->mode);
+    return *striped_find(self, self->last, self->mode);
 }
 
 /* ---- Opening and closing ------------------------------------------------------------------ */
 
 /* Accepts these options; all others must be as in ZKL_LOCK_OPTIONS_INIT. */
-static int check_options(const zkl_lock_options *options) {
+static int striped_check_options(const zkl_lock_options *options) {
     zkl_lock_options allowed = ZKL_LOCK_OPTIONS_INIT;
     allowed.struct_size = options->struct_size;
     allowed.fail_on_session_expiry = options->fail_on_session_expiry;
@@ -89,14 +89,15 @@ static int open_locks(zkl_striped_lock *self, zkl_client *client, zkl_lock_membe
     zkl_lock_options of_all = *given;
     of_all.max_waiting = 0;
     for (int32_t i = 0; i < self->stripes; i++) {
-        ZKL_TRY(zkl_lock_open(client, members[i].resource, given, find(self, i, ZKL_EXCLUSIVE)));
+        ZKL_TRY(zkl_lock_open(client, members[i].resource, given,
+                              striped_find(self, i, ZKL_EXCLUSIVE)));
     }
     for (int mode = 0; mode < MODES; mode++) {
         for (int32_t i = 0; i < self->stripes; i++) {
             members[i].mode = (zkl_mode)mode;
         }
         ZKL_TRY(zkl_lock_open_set(client, members, (size_t)self->stripes, &of_all,
-                                  find(self, ZKL_ALL_STRIPES, (zkl_mode)mode)));
+                                  striped_find(self, ZKL_ALL_STRIPES, (zkl_mode)mode)));
     }
     for (int32_t i = 0; i < MODES + self->stripes; i++) {
         zkl_lock_join_search(self->locks[i], &self->search);
@@ -137,7 +138,7 @@ static void close_stripes(zkl_striped_lock *self) {
 
 /* Gives a reference back, and frees the striped lock with the last. The caller holds the mutex,
  * which is unlocked. */
-static void drop(zkl_striped_lock *self) {
+static void striped_drop(zkl_striped_lock *self) {
     bool last = --self->references == 0;
     pthread_mutex_unlock(&self->mutex);
     if (last) {
@@ -158,7 +159,7 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     ZKL_TRY(zkl_validate_resource(resource));
     ZKL_TRY(zkl_validate_range("stripes", stripes, 1, ZKL_STRIPES_MAX));
     ZKL_TRY(zkl_struct_read("zkl_lock_options", given, &options, sizeof(options)));
-    ZKL_TRY(check_options(&options));
+    ZKL_TRY(striped_check_options(&options));
     size_t locks = MODES + (size_t)stripes;
     zkl_striped_lock *self = calloc(1, sizeof(*self) + locks * sizeof(zkl_lock *));
     ZKL_TRY(zkl_made(self));
@@ -194,13 +195,13 @@ void zkl_striped_lock_close(zkl_striped_lock *self) {
     close_stripes(self);
     zkl_handle_close(&self->open); /* until here a callback may have called with the handle */
     pthread_mutex_lock(&self->mutex);
-    drop(self);
+    striped_drop(self);
 }
 
 /* ---- Which stripe is next; the caller holds the mutex
  * --------------------------------------------- */
 
-static int64_t time_left(const zkl_striped_lock *self) {
+static int64_t striped_time_left(const zkl_striped_lock *self) {
     if (self->timeout_ms == ZKL_FOREVER) {
         return ZKL_FOREVER;
     }
@@ -226,7 +227,7 @@ static bool asks_on(zkl_striped_lock *self, int *status) {
     if (!is_first && (self->closed || self->too_late || !may_ask_another(self, *status))) {
         return false;
     }
-    int64_t left_ms = is_first ? self->timeout_ms : time_left(self);
+    int64_t left_ms = is_first ? self->timeout_ms : striped_time_left(self);
     bool tries = self->asked < self->tries;
     if (!is_first && left_ms == 0 && (self->timeout_ms != 0 || !tries)) {
         int late = *status == ZKL_DISCONNECTED ? ZKL_DISCONNECTED : ZKL_TIMEOUT;
@@ -260,9 +261,10 @@ static int check_free(zkl_striped_lock *self) {
     }
 }
 
-/* Begins an acquire. ZKL_OK: it is under way, the handle is not freed before drop(), even if
- * another thread closes it, and the mutex is held. */
-static int begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode, int64_t timeout_ms) {
+/* Begins an acquire. ZKL_OK: it is under way, the handle is not freed before striped_drop(), even
+ * if another thread closes it, and the mutex is held. */
+static int striped_begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
+                         int64_t timeout_ms) {
     ZKL_TRY(zkl_handle_check("striped_lock", self));
     ZKL_TRY(zkl_validate_range("stripe", stripe, ZKL_ANY_STRIPE, self->stripes - 1));
     ZKL_TRY(zkl_validate_mode(mode, 0));
@@ -289,7 +291,7 @@ static int begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode, int64_t 
 
 /* Ends an acquire, and returns its status. If the handle was closed meanwhile, nothing is held, or
  * will be released soon. The caller holds the mutex. */
-static int end(zkl_striped_lock *self, int status, zkl_grant *grant) {
+static int striped_end(zkl_striped_lock *self, int status, zkl_grant *grant) {
     self->searching = false;
     bool was_cancelled = self->closed || (self->search.called_off && status != ZKL_OK);
     if (was_cancelled && status != ZKL_CLOSED) {
@@ -309,7 +311,7 @@ static zkl_mode mode_of_last(const zkl_striped_lock *self) {
 
 /* Asks for the chosen stripe, and waits for it. The caller holds the mutex, which is unlocked
  * meanwhile. */
-static int ask(zkl_striped_lock *self, zkl_grant *grant) {
+static int striped_ask(zkl_striped_lock *self, zkl_grant *grant) {
     zkl_lock *lock = find_last(self);
     self->asks = true;
     pthread_mutex_unlock(&self->mutex);
@@ -324,14 +326,14 @@ int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mo
                              int64_t timeout_ms, zkl_grant *grant) {
     ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant, sizeof(*grant)));
-    ZKL_TRY(begin(self, stripe, mode, timeout_ms));
+    ZKL_TRY(striped_begin(self, stripe, mode, timeout_ms));
     zkl_grant filled = ZKL_GRANT_INIT;
     int status = ZKL_OK;
     while (asks_on(self, &status)) {
-        status = ask(self, &filled);
+        status = striped_ask(self, &filled);
     }
-    status = end(self, status, &filled);
-    drop(self);
+    status = striped_end(self, status, &filled);
+    striped_drop(self);
     if (status == ZKL_OK && grant != NULL) {
         zkl_struct_fill(grant, &filled);
     }
@@ -352,13 +354,13 @@ static void on_stripe_answered(void *arg, int status, const zkl_grant *grant) {
         return;
     }
     zkl_grant granted = status == ZKL_OK ? *grant : (zkl_grant)ZKL_GRANT_INIT;
-    status = end(self, status, &granted);
+    status = striped_end(self, status, &granted);
     zkl_acquire_callback *callback = self->callback;
     void *of_callback = self->arg;
     pthread_mutex_unlock(&self->mutex);
     callback(of_callback, status, status == ZKL_OK ? &granted : NULL);
     pthread_mutex_lock(&self->mutex);
-    drop(self);
+    striped_drop(self);
 }
 
 /* Asks for the next stripe. True: its callback will come. False: `status` is how the acquire ends.
@@ -376,7 +378,7 @@ int zkl_striped_lock_acquire_async(zkl_striped_lock *self, int32_t stripe, zkl_m
                                    int64_t timeout_ms, zkl_acquire_callback *callback, void *arg) {
     ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)callback));
-    ZKL_TRY(begin(self, stripe, mode, timeout_ms));
+    ZKL_TRY(striped_begin(self, stripe, mode, timeout_ms));
     int status = ZKL_OK;
     self->callback = callback;
     self->arg = arg;
@@ -384,8 +386,8 @@ int zkl_striped_lock_acquire_async(zkl_striped_lock *self, int32_t stripe, zkl_m
         pthread_mutex_unlock(&self->mutex);
         return ZKL_OK;
     }
-    status = end(self, status, NULL);
-    drop(self);
+    status = striped_end(self, status, NULL);
+    striped_drop(self);
     return status;
 }
 

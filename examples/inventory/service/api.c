@@ -178,7 +178,7 @@ static const answer answers[] = {
                          "with the same key" },
 };
 
-static json_t *value_of(const order *one) {
+static json_t *api_value_of(const order *one) {
     const answer *how = &answers[one->outcome];
     json_t *value = json_pack("{s:s, s:s}", "order", one->record.key, "reason", how->reason);
     if (how->message != NULL) {
@@ -203,7 +203,7 @@ static void on_served(order *one) {
     api *of = self->api;
     journal("answered", "order", one->record.key, "reason", answers[one->outcome].reason);
     of->answered[one->outcome]++;
-    answer_json(self->to, answers[one->outcome].status, value_of(one));
+    answer_json(self->to, answers[one->outcome].status, api_value_of(one));
     of->waiting--; /* last, as the service ends when nobody waits */
     free(self);
 }
@@ -346,7 +346,7 @@ typedef struct pending_inquiry {
     exchange *to;
 } pending_inquiry;
 
-static void on_read(inquiry *one) {
+static void api_on_read(inquiry *one) {
     pending_inquiry *self = (pending_inquiry *)one;
     const answer *how = &answers[one->outcome];
     if (one->outcome == OUTCOME_PLACED) {
@@ -366,7 +366,7 @@ static void inquire(api *self, const char *sku, exchange *to) {
                      why != NULL ? why : "there is no such product");
         return;
     }
-    *made = (pending_inquiry){ .api = self, .to = to, .inquiry = { .done = on_read } };
+    *made = (pending_inquiry){ .api = self, .to = to, .inquiry = { .done = api_on_read } };
     (void)snprintf(made->inquiry.found.sku, sizeof(made->inquiry.found.sku), "%s", sku);
     self->waiting++;
     shop_inquire(self->shop, &made->inquiry);

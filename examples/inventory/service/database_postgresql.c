@@ -33,7 +33,7 @@ typedef struct postgresql_database {
                           down */
 } postgresql_database;
 
-static postgresql_database *of(database *self) {
+static postgresql_database *postgresql_of(database *self) {
     return (postgresql_database *)self;
 }
 
@@ -73,7 +73,7 @@ static void forget_prepared(postgresql_database *self) {
 }
 
 static void close_connection(database *base) {
-    postgresql_database *self = of(base);
+    postgresql_database *self = postgresql_of(base);
     forget_prepared(self);
     PQfinish(self->handle);
     free(self);
@@ -83,7 +83,7 @@ static const char *error(const database *base) {
     return PQerrorMessage(((const postgresql_database *)base)->handle);
 }
 
-static int64_t now_ms(void) {
+static int64_t postgresql_now_ms(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -94,7 +94,7 @@ static int64_t now_ms(void) {
 static void wait_for_result(postgresql_database *self, int64_t until_ms) {
     struct pollfd input = { .fd = PQsocket(self->handle), .events = POLLIN };
     while (PQisBusy(self->handle) != 0) {
-        int64_t left_ms = until_ms - now_ms();
+        int64_t left_ms = until_ms - postgresql_now_ms();
         if (!self->was_silent && (left_ms <= 0 || poll(&input, 1, (int)left_ms) == 0)) {
             self->was_silent = true;
             (void)shutdown(input.fd, SHUT_RDWR);
@@ -108,7 +108,7 @@ static void wait_for_result(postgresql_database *self, int64_t until_ms) {
 /* Returns the last result of what was sent. NULL: it could not be sent, or the connection is lost.
  */
 static PGresult *take_result(postgresql_database *self, int sent) {
-    int64_t until_ms = now_ms() + SILENT_MS;
+    int64_t until_ms = postgresql_now_ms() + SILENT_MS;
     PGresult *last = NULL;
     self->was_silent = false;
     for (PGresult *one = NULL; sent != 0; last = one) {
@@ -138,7 +138,7 @@ static bool is_in_transaction(const postgresql_database *self) {
     return status != PQTRANS_IDLE && status != PQTRANS_UNKNOWN;
 }
 
-static database_status status_of(const PGresult *result) {
+static database_status postgresql_status_of(const PGresult *result) {
     ExecStatusType status = PQresultStatus(result);
     if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
         return DATABASE_OK;
@@ -147,7 +147,7 @@ static database_status status_of(const PGresult *result) {
     return code != NULL && strcmp(code, "23505") == 0 ? DATABASE_EXISTS : DATABASE_ERROR;
 }
 
-static const char *prepare(postgresql_database *self, const char *sql) {
+static const char *postgresql_prepare(postgresql_database *self, const char *sql) {
     prepared *found = NULL;
     LL_SEARCH_SCALAR(self->all, found, sql, sql);
     if (found != NULL) {
@@ -160,7 +160,7 @@ static const char *prepare(postgresql_database *self, const char *sql) {
     found->sql = sql;
     (void)snprintf(found->name, sizeof(found->name), "s%p", (void *)found);
     PGresult *result = take_result(self, PQsendPrepare(self->handle, found->name, sql, 0, NULL));
-    bool is_prepared = status_of(result) == DATABASE_OK;
+    bool is_prepared = postgresql_status_of(result) == DATABASE_OK;
     PQclear(result);
     if (!is_prepared) {
         free(found);
@@ -175,7 +175,7 @@ static database_status run_once(postgresql_database *self, const database_call *
     char numbers[VALUES_MAX][NUMBER_SIZE];
     const char *values[VALUES_MAX];
     *changed = 0;
-    const char *name = call->count <= VALUES_MAX ? prepare(self, call->sql) : NULL;
+    const char *name = call->count <= VALUES_MAX ? postgresql_prepare(self, call->sql) : NULL;
     if (name == NULL) {
         return DATABASE_ERROR;
     }
@@ -185,7 +185,7 @@ static database_status run_once(postgresql_database *self, const database_call *
     }
     self->current = take_result(
         self, PQsendQueryPrepared(self->handle, name, (int)call->count, values, NULL, NULL, 0));
-    database_status status = status_of(self->current);
+    database_status status = postgresql_status_of(self->current);
     database_row row = { .of = &self->base };
     for (; status == DATABASE_OK && row.number < PQntuples(self->current); row.number++) {
         if (call->row != NULL) {
@@ -199,23 +199,23 @@ static database_status run_once(postgresql_database *self, const database_call *
 
 static database_status execute_once(postgresql_database *self, const char *sql) {
     PGresult *result = take_result(self, PQsendQuery(self->handle, sql));
-    database_status status = status_of(result);
+    database_status status = postgresql_status_of(result);
     PQclear(result);
     return status;
 }
 
 /* Runs a statement. If the connection turns out to be lost, runs it once more on a new one; but not
  * within a transaction, nor at its end. */
-static database_status run(database *base, const database_call *call, int64_t *changed) {
-    postgresql_database *self = of(base);
+static database_status postgresql_run(database *base, const database_call *call, int64_t *changed) {
+    postgresql_database *self = postgresql_of(base);
     bool may_repeat = !is_in_transaction(self);
     database_status status = run_once(self, call, changed);
     return status == DATABASE_ERROR && may_repeat && reconnect(self) ? run_once(self, call, changed)
                                                                      : status;
 }
 
-static database_status execute(database *base, const char *sql) {
-    postgresql_database *self = of(base);
+static database_status postgresql_execute(database *base, const char *sql) {
+    postgresql_database *self = postgresql_of(base);
     bool may_repeat = strcmp(sql, base->kind->begin) == 0;
     database_status status = execute_once(self, sql);
     return status == DATABASE_ERROR && may_repeat && reconnect(self) ? execute_once(self, sql)
@@ -229,7 +229,7 @@ static const char *row_text(const database_row *row, int column) {
 const database_kind database_postgresql = { .open = open_url,
                                             .close = close_connection,
                                             .error = error,
-                                            .run = run,
-                                            .execute = execute,
+                                            .run = postgresql_run,
+                                            .execute = postgresql_execute,
                                             .row_text = row_text,
                                             .begin = "BEGIN" };

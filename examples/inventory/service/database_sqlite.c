@@ -17,7 +17,7 @@ typedef struct sqlite_database {
     sqlite3_stmt *current; /* the statement whose row is being passed on */
 } sqlite_database;
 
-static sqlite_database *of(database *self) {
+static sqlite_database *sqlite_of(database *self) {
     return (sqlite_database *)self;
 }
 
@@ -39,7 +39,7 @@ static database *open_file(const char *where, database_status *status) {
 }
 
 static void close_file(database *base) {
-    sqlite_database *self = of(base);
+    sqlite_database *self = sqlite_of(base);
     prepared *one = NULL;
     prepared *next = NULL;
     LL_FOREACH_SAFE(self->all, one, next) {
@@ -54,7 +54,7 @@ static const char *error(const database *base) {
     return sqlite3_errmsg(((const sqlite_database *)base)->handle);
 }
 
-static sqlite3_stmt *prepare(sqlite_database *self, const char *sql) {
+static sqlite3_stmt *sqlite_prepare(sqlite_database *self, const char *sql) {
     prepared *found = NULL;
     LL_SEARCH_SCALAR(self->all, found, sql, sql);
     if (found != NULL) {
@@ -88,14 +88,14 @@ static void bind(sqlite3_stmt *statement, size_t number, const database_value *v
     }
 }
 
-static database_status status_of(int result) {
+static database_status sqlite_status_of(int result) {
     bool is_there = result == SQLITE_CONSTRAINT_PRIMARYKEY || result == SQLITE_CONSTRAINT_UNIQUE;
     return result == SQLITE_OK ? DATABASE_OK : is_there ? DATABASE_EXISTS : DATABASE_ERROR;
 }
 
-static database_status run(database *base, const database_call *call, int64_t *changed) {
-    sqlite_database *self = of(base);
-    sqlite3_stmt *statement = prepare(self, call->sql);
+static database_status sqlite_run(database *base, const database_call *call, int64_t *changed) {
+    sqlite_database *self = sqlite_of(base);
+    sqlite3_stmt *statement = sqlite_prepare(self, call->sql);
     if (statement == NULL) {
         return DATABASE_ERROR;
     }
@@ -114,11 +114,11 @@ static database_status run(database *base, const database_call *call, int64_t *c
     *changed = sqlite3_total_changes(self->handle) - before;
     /* The reset ends a read; it repeats the step's error, if there was one. */
     bool failed = sqlite3_reset(statement) != SQLITE_OK;
-    return failed ? status_of(sqlite3_extended_errcode(self->handle)) : DATABASE_OK;
+    return failed ? sqlite_status_of(sqlite3_extended_errcode(self->handle)) : DATABASE_OK;
 }
 
-static database_status execute(database *base, const char *sql) {
-    return status_of(sqlite3_exec(of(base)->handle, sql, NULL, NULL, NULL));
+static database_status sqlite_execute(database *base, const char *sql) {
+    return sqlite_status_of(sqlite3_exec(sqlite_of(base)->handle, sql, NULL, NULL, NULL));
 }
 
 static const char *row_text(const database_row *row, int column) {
@@ -131,7 +131,7 @@ static const char *row_text(const database_row *row, int column) {
 const database_kind database_sqlite = { .open = open_file,
                                         .close = close_file,
                                         .error = error,
-                                        .run = run,
-                                        .execute = execute,
+                                        .run = sqlite_run,
+                                        .execute = sqlite_execute,
                                         .row_text = row_text,
                                         .begin = "BEGIN IMMEDIATE" };

@@ -108,7 +108,7 @@ static void add_instance(void *arg, const char *name, const char *url) {
     json_array_append_new(self->instances, json_pack("{s:s, s:s}", "name", name, "url", url));
 }
 
-static void tell(feed *self) {
+static void feed_tell(feed *self) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     const char *health = shop_health(self->of);
     (void)zkl_client_info(self->of->client, &information);
@@ -146,11 +146,11 @@ static bool has_connection(feed *self) {
     return self->connection != NULL;
 }
 
-static void *run(void *arg) {
+static void *feed_run(void *arg) {
     feed *self = arg;
     while (!self->stopping) {
         if (has_connection(self) && http_streams(self->to) > 0 && self->of->client != NULL) {
-            tell(self);
+            feed_tell(self);
         }
         (void)usleep(PAUSE_US);
     }
@@ -169,7 +169,7 @@ feed *feed_start(shop *of, http *to, const char *database_at) {
     self->of = of;
     self->to = to;
     self->database_at = database_at;
-    if (pthread_create(&self->thread, NULL, run, self) != 0) {
+    if (pthread_create(&self->thread, NULL, feed_run, self) != 0) {
         free(self);
         return NULL;
     }

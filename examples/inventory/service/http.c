@@ -55,7 +55,7 @@ struct http {
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 /* Resumes an exchange. The caller holds the mutex. */
-static void wake(exchange *self) {
+static void exchange_wake(exchange *self) {
     if (self->is_suspended) {
         self->is_suspended = false;
         MHD_resume_connection(self->connection);
@@ -66,7 +66,7 @@ static void answer_with(exchange *self, unsigned status, struct MHD_Response *re
     pthread_mutex_lock(&self->all->mutex);
     self->status = status;
     self->response = response;
-    wake(self);
+    exchange_wake(self);
     pthread_mutex_unlock(&self->all->mutex);
 }
 
@@ -149,7 +149,7 @@ static void give(exchange *self, const char *text, size_t length) {
         self->pending = memcpy(copy, text, length);
         self->length = length;
         self->sent = 0;
-        wake(self);
+        exchange_wake(self);
     }
 }
 
@@ -191,7 +191,8 @@ static void take_body(exchange *self, const char *bytes, size_t size) {
     }
 }
 
-static void refuse(exchange *self, unsigned status, const char *reason, const char *message) {
+static void exchange_refuse(exchange *self, unsigned status, const char *reason,
+                            const char *message) {
     char *text = NULL;
     if (asprintf(&text, "{\"reason\":\"%s\",\"error\":\"%s\"}", reason, message) < 0) {
         text = NULL;
@@ -218,9 +219,10 @@ static void handle(http *self, exchange *one, const char *method, const char *pa
     count_under_way(self, 1);
     pthread_mutex_lock(&self->handling);
     if (self->refusing) {
-        refuse(one, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable", "the service ends");
+        exchange_refuse(one, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable", "the service ends");
     } else if (one->is_too_long) {
-        refuse(one, MHD_HTTP_CONTENT_TOO_LARGE, "too_long", "the body is longer than 65536 bytes");
+        exchange_refuse(one, MHD_HTTP_CONTENT_TOO_LARGE, "too_long",
+                        "the body is longer than 65536 bytes");
     } else {
         self->handler(self->arg, &request, one);
     }
@@ -358,7 +360,7 @@ void http_stop(http *self) {
     pthread_mutex_lock(&self->mutex);
     self->closing = true;
     DL_FOREACH(self->streams, one) {
-        wake(one);
+        exchange_wake(one);
     }
     pthread_mutex_unlock(&self->mutex);
     for (int waited_ms = 0; requests_under_way(self) > 0 && waited_ms < SEND_MS;

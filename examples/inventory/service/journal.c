@@ -38,7 +38,7 @@ static bool try_write(const char *text, size_t length) {
            write(STDOUT_FILENO, text, length) == (ssize_t)length;
 }
 
-static json_t *begin_line(const char *event) {
+static json_t *journal_begin_line(const char *event) {
     char now[TIME_SIZE];
     write_time(now);
     return json_pack("{s:s, s:s, s:s}", "time", now, "instance", instance_name, "event", event);
@@ -65,7 +65,7 @@ static void write_or_count(json_t *line) {
     pthread_mutex_lock(&mutex);
     bool is_caught_up = lost == 0;
     if (!is_caught_up) {
-        json_t *gap = begin_line("lines_lost");
+        json_t *gap = journal_begin_line("lines_lost");
         (void)json_object_set_new(gap, "lines", json_string(journal_number(lost)));
         is_caught_up = write_line(gap);
         lost = is_caught_up ? 0 : lost;
@@ -81,7 +81,7 @@ static void write_or_count(json_t *line) {
 
 void journal_write(const char *event, ...) {
     va_list arguments;
-    json_t *line = begin_line(event);
+    json_t *line = journal_begin_line(event);
     va_start(arguments, event);
     for (const char *name = va_arg(arguments, const char *); name != NULL;
          name = va_arg(arguments, const char *)) {

@@ -102,7 +102,7 @@ static void serve(api *all) {
 
 /* Answers all requests, and ends: first orders end by themselves, then those that wait for a
  * worker, then those that wait for a lock. Each part is freed when nothing uses it any more. */
-static void leave(api *all, feed *live, int finish_ms) {
+static void service_leave(api *all, feed *live, int finish_ms) {
     zkl_client *client = all->shop->client;
     journal("stopping");
     http_refuse(all->http);
@@ -120,7 +120,7 @@ static void leave(api *all, feed *live, int finish_ms) {
     journal("stopped");
 }
 
-static int run(const settings *given) {
+static int service_run(const settings *given) {
     shop its = { .instance = given->instance,
                  .patience_ms = settings_number(given->patience_ms),
                  .demonstration = settings_number(given->demonstration) != 0,
@@ -147,7 +147,7 @@ static int run(const settings *given) {
     if (status == ZKL_OK) {
         serve(&all);
     }
-    leave(&all, live, settings_number(given->finish_ms));
+    service_leave(&all, live, settings_number(given->finish_ms));
     return status == ZKL_OK || status == ZKL_DISCONNECTED ? EXIT_SUCCESS
            : status == ZKL_INVALID_ARGUMENT               ? EXIT_USAGE
                                                           : EXIT_FAILED;
@@ -182,5 +182,5 @@ int main(int argc, char **argv) {
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the database */
     allow_descriptors();
     journal_begin(given.instance);
-    return run(&given);
+    return service_run(&given);
 }

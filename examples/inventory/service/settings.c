@@ -41,7 +41,7 @@ static const char *value_in(const json_t *file, const description *one) {
     return text;
 }
 
-static const char *value_of(const description *one, const json_t *file) {
+static const char *settings_value_of(const description *one, const json_t *file) {
     char variable[NAME_SIZE];
     (void)snprintf(variable, sizeof(variable), "INVENTORY_%s", one->name);
     for (char *letter = variable; *letter != '\0'; letter++) {
@@ -107,7 +107,7 @@ bool settings_read(settings *self, const char *path) {
         return false;
     }
     for (size_t i = 0; i < COUNT; i++) {
-        const char *value = value_of(&descriptions[i], file);
+        const char *value = settings_value_of(&descriptions[i], file);
         if (!is_right(&descriptions[i], value)) {
             return false;
         }

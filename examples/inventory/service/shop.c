@@ -57,7 +57,7 @@ bool shop_is_too_late(const shop *self, int64_t asked_ms) {
 
 /* Writes the path of a segment's lock. It is named as a stripe of striped_lock.h is, so zklock's
  * own tools show it. */
-static void write_path(char path[PATH_SIZE], const shop *self, const char *sku, int segment) {
+static void shop_write_path(char path[PATH_SIZE], const shop *self, const char *sku, int segment) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     (void)zkl_client_info(self->client, &information);
     (void)snprintf(path, PATH_SIZE, "%s/%s/stripe-%04d", information.lock_root, sku, segment);
@@ -97,7 +97,7 @@ bool shop_can_write(const shop *self) {
 
 /* ---- An order: its end ----------------------------------------------------------------------- */
 
-static void finish(order *self, outcome what) {
+static void order_finish(order *self, outcome what) {
     zkl_lock_close(self->lock); /* releases */
     self->lock = NULL;
     self->outcome = what;
@@ -106,7 +106,7 @@ static void finish(order *self, outcome what) {
 
 static void fail_with(order *self, const char *what, const char *why) {
     journal("failed", "order", self->record.key, "what", what, "why", why);
-    finish(self, OUTCOME_FAILED);
+    order_finish(self, OUTCOME_FAILED);
 }
 
 static void fail(order *self, const char *what, database *connection) {
@@ -115,7 +115,7 @@ static void fail(order *self, const char *what, database *connection) {
 
 static void finish_about(order *self, outcome what, const order_line *line) {
     (void)snprintf(self->about, sizeof(self->about), "%s", line->sku);
-    finish(self, what);
+    order_finish(self, what);
 }
 
 /* Gives the next step of an order to a worker; ends the order if the workers have stopped. Steps of
@@ -123,7 +123,7 @@ static void finish_about(order *self, outcome what, const order_line *line) {
 static void go_on(order *self, void (*step)(job *work, database *connection), bool holds) {
     self->work.run = step;
     if (!workers_add(self->shop->workers, &self->work, holds)) {
-        finish(self, OUTCOME_UNAVAILABLE);
+        order_finish(self, OUTCOME_UNAVAILABLE);
     }
 }
 
@@ -194,14 +194,14 @@ static bool choose(order *self, database *connection) {
 
 static void on_granted(void *arg, int status, const zkl_grant *grant);
 
-static int ask(order *self) {
+static int order_ask(order *self) {
     char paths[PARTS_MAX][PATH_SIZE];
     zkl_lock_member members[PARTS_MAX];
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.owner = self->record.key;
     options.resource_class = "order";
     for (size_t i = 0; i < self->part_count; i++) {
-        write_path(paths[i], self->shop, self->parts[i].sku, self->parts[i].segment);
+        shop_write_path(paths[i], self->shop, self->parts[i].sku, self->parts[i].segment);
         members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
         members[i].resource = paths[i];
         members[i].mode = ZKL_WRITE;
@@ -221,10 +221,10 @@ static void ask_or_finish(order *self) {
     self->lock = NULL;
     journal("asked", "order", self->record.key, "segments",
             journal_number((int64_t)self->part_count));
-    int status = ask(self);
+    int status = order_ask(self);
     if (status != ZKL_OK) {
         journal("not_asked", "order", self->record.key, "why", zkl_strerror(status));
-        finish(self, outcome_of(status));
+        order_finish(self, outcome_of(status));
     }
 }
 
@@ -235,7 +235,7 @@ static void on_granted(void *arg, int status, const zkl_grant *grant) {
     order *self = arg;
     if (status != ZKL_OK) {
         journal("not_granted", "order", self->record.key, "why", zkl_error_message());
-        finish(self, outcome_of(status));
+        order_finish(self, outcome_of(status));
         return;
     }
     self->record.token = grant->token;
@@ -294,7 +294,7 @@ static void take_from(part *one, int64_t *units) {
 
 /* Decides from which segments each line takes its units. A restock spreads its own over all
  * segments. False: too little is left. */
-static bool decide(order *self) {
+static bool order_decide(order *self) {
     for (size_t line = 0; line < self->line_count; line++) {
         int64_t units = self->lines[line].units;
         if (units > 0 && left_of(self, line) < units) {
@@ -356,7 +356,7 @@ static void on_known(order *self, const order_record *known) {
     bool is_same = strcmp(known->content, self->record.content) == 0 &&
                    strcmp(known->buyer, self->record.buyer) == 0;
     self->record.token = known->token;
-    finish(self, is_same ? OUTCOME_REPEATED : OUTCOME_OTHER);
+    order_finish(self, is_same ? OUTCOME_REPEATED : OUTCOME_OTHER);
 }
 
 /* Begins again with all segments (5.), which may have enough. If they have not, the last units may
@@ -373,7 +373,7 @@ static void on_too_little(order *self, database *connection) {
         on_known(self, &known);
         break;
     case STORE_NOT_FOUND:
-        finish(self, OUTCOME_SOLD_OUT);
+        order_finish(self, OUTCOME_SOLD_OUT);
         break;
     default:
         fail(self, "look for the order", connection);
@@ -387,7 +387,7 @@ static void on_written(order *self, database *connection, store_status status) {
     case STORE_OK:
         self->shop->wrote_ms = shop_now_ms();
         journal("written", "order", self->record.key, "token", journal_number(self->record.token));
-        finish(self, OUTCOME_PLACED);
+        order_finish(self, OUTCOME_PLACED);
         break;
     case STORE_FENCED_OFF:
         on_fenced_off(self, connection);
@@ -407,7 +407,7 @@ static void on_written(order *self, database *connection, store_status status) {
 static void sell(job *work, database *connection) {
     order *self = (order *)work;
     if (shop_is_too_late(self->shop, self->asked_ms)) {
-        finish(self, OUTCOME_BUSY);
+        order_finish(self, OUTCOME_BUSY);
         return;
     }
     store_status status =
@@ -417,7 +417,7 @@ static void sell(job *work, database *connection) {
         return;
     }
     pause_as_asked(self);
-    if (!decide(self)) {
+    if (!order_decide(self)) {
         on_too_little(self, connection);
         return;
     }
@@ -432,8 +432,8 @@ static void sell_without_lock(order *self, database *connection) {
     store_status status = store_read(connection, self->parts, self->part_count);
     if (status != STORE_OK) {
         fail(self, "read", connection);
-    } else if (!decide(self)) {
-        finish(self, OUTCOME_SOLD_OUT);
+    } else if (!order_decide(self)) {
+        order_finish(self, OUTCOME_SOLD_OUT);
     } else {
         think(self->think_ms > 0 ? self->think_ms : self->shop->overlap_ms);
         on_written(self, connection,
@@ -442,11 +442,11 @@ static void sell_without_lock(order *self, database *connection) {
     }
 }
 
-static void prepare(job *work, database *connection) {
+static void order_prepare(job *work, database *connection) {
     order *self = (order *)work;
     order_record known;
     if (shop_is_too_late(self->shop, self->asked_ms)) {
-        finish(self, OUTCOME_BUSY);
+        order_finish(self, OUTCOME_BUSY);
         return;
     }
     store_status status = store_find_order(connection, self->record.key, &known);
@@ -467,7 +467,7 @@ void shop_serve(shop *self, order *one) {
     one->shop = self;
     one->asked_ms = shop_now_ms();
     (void)snprintf(one->record.instance, sizeof(one->record.instance), "%s", self->instance);
-    go_on(one, prepare, false);
+    go_on(one, order_prepare, false);
 }
 
 /* ---- Reading a product ----------------------------------------------------------------------- */
@@ -529,7 +529,7 @@ static void ask_to_read(inquiry *self) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.resource_class = "inquiry";
     for (int i = 0; i < self->found.segments; i++) {
-        write_path(paths[i], self->shop, self->found.sku, i);
+        shop_write_path(paths[i], self->shop, self->found.sku, i);
         members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
         members[i].resource = paths[i];
         members[i].mode = ZKL_READ;

@@ -48,7 +48,7 @@ store_status store_make_tables(database *self) {
 #define TEXT(given) ((database_value){ .text = (given) })
 #define NUMBER(given) ((database_value){ .number = (given) })
 
-static store_status status_of(database_status status) {
+static store_status store_status_of(database_status status) {
     return status == DATABASE_OK       ? STORE_OK
            : status == DATABASE_EXISTS ? STORE_EXISTS
                                        : STORE_ERROR;
@@ -57,13 +57,13 @@ static store_status status_of(database_status status) {
 static store_status change(database *self, const char *sql, const database_value *values,
                            size_t count, int64_t *changed) {
     const database_call call = { .sql = sql, .values = values, .count = count };
-    return status_of(database_run(self, &call, changed));
+    return store_status_of(database_run(self, &call, changed));
 }
 
 static store_status query(database *self, const char *sql, const database_value *values,
                           size_t count, database_row_callback *row, void *arg) {
     const database_call call = { sql, values, count, row, arg };
-    return status_of(database_run(self, &call, NULL));
+    return store_status_of(database_run(self, &call, NULL));
 }
 
 static void copy_column(char *room, size_t size, const database_row *row, int column) {
@@ -71,9 +71,9 @@ static void copy_column(char *room, size_t size, const database_row *row, int co
 }
 
 /* Ends the transaction as the status says. */
-static store_status end(database *self, store_status status) {
+static store_status store_end(database *self, store_status status) {
     if (status == STORE_OK) {
-        status = status_of(database_commit(self));
+        status = store_status_of(database_commit(self));
     }
     if (status != STORE_OK) {
         database_roll_back(self);
@@ -105,7 +105,7 @@ store_status store_add_product(database *self, const product *one) {
     store_status status =
         change(self, "INSERT INTO products (sku, name, segments, stocked) VALUES ($1, $2, $3, $4)",
                values, 4, NULL);
-    return end(self, status == STORE_OK ? add_segments(self, one) : status);
+    return store_end(self, status == STORE_OK ? add_segments(self, one) : status);
 }
 
 /* What was sold of a segment. If the column is NULL it is counted from the orders. */
@@ -252,7 +252,7 @@ store_status store_claim(database *self, int64_t token, part *parts, size_t coun
     for (size_t i = 0; i < count && status == STORE_OK; i++) {
         status = claim_one(self, token, &parts[i]);
     }
-    return end(self, status);
+    return store_end(self, status);
 }
 
 store_status store_read(database *self, part *parts, size_t count) {
@@ -301,8 +301,8 @@ static store_status write_stocked(database *self, const order_line *lines, const
 
 /* Writes an order, and its parts. The order comes first: if its key exists, nothing else is looked
  * at. */
-static store_status write_all(database *self, const char *update, const order_record *order,
-                              const order_line *lines, const part *parts, size_t count) {
+static store_status store_write_all(database *self, const char *update, const order_record *order,
+                                    const order_line *lines, const part *parts, size_t count) {
     const database_value values[] = { TEXT(order->key), TEXT(order->buyer), TEXT(order->instance),
                                       TEXT(order->content), NUMBER(order->token) };
     store_status status =
@@ -322,7 +322,7 @@ static store_status write_with(database *self, const char *update, const order_r
     if (database_begin(self) != DATABASE_OK) {
         return STORE_ERROR;
     }
-    return end(self, write_all(self, update, order, lines, parts, count));
+    return store_end(self, store_write_all(self, update, order, lines, parts, count));
 }
 
 store_status store_write(database *self, const order_record *order, const order_line *lines,
@@ -389,11 +389,12 @@ store_status store_note_instance(database *self, const char *name, const char *u
     for (size_t i = 0; i < sizeof(touches) / sizeof(touches[0]) && status == STORE_OK; i++) {
         status = change(self, touches[i], NULL, 0, NULL);
     }
-    return end(self, status == STORE_OK ? change(self,
-                                                 "INSERT INTO instances (name, url) VALUES ($1, $2)"
-                                                 " ON CONFLICT (name) DO UPDATE SET url = $2",
-                                                 values, 2, NULL)
-                                        : status);
+    return store_end(self, status == STORE_OK
+                               ? change(self,
+                                        "INSERT INTO instances (name, url) VALUES ($1, $2)"
+                                        " ON CONFLICT (name) DO UPDATE SET url = $2",
+                                        values, 2, NULL)
+                               : status);
 }
 
 store_status store_forget_instance(database *self, const char *name) {

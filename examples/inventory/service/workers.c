@@ -39,7 +39,7 @@ static job *take_first(job **list, job ***end) {
     return one;
 }
 
-static job *take(workers *self) {
+static job *workers_take(workers *self) {
     pthread_mutex_lock(&self->mutex);
     while (self->urgent == NULL && self->others == NULL && !self->stopping) {
         pthread_cond_wait(&self->changed, &self->mutex);
@@ -65,12 +65,12 @@ static bool connect(worker *self) {
     return false;
 }
 
-static void *work(void *arg) {
+static void *workers_work(void *arg) {
     worker *self = arg;
     if (!connect(self)) {
         return NULL;
     }
-    for (job *one = take(self->all); one != NULL; one = take(self->all)) {
+    for (job *one = workers_take(self->all); one != NULL; one = workers_take(self->all)) {
         if (self->all->stopping) {
             database_give_up(self->connection);
         }
@@ -93,7 +93,7 @@ workers *workers_start(const char *database_at, int count) {
     for (; self->count < count; self->count++) {
         worker *one = &self->list[self->count];
         one->all = self;
-        if (pthread_create(&one->thread, NULL, work, one) != 0) {
+        if (pthread_create(&one->thread, NULL, workers_work, one) != 0) {
             workers_stop(self);
             workers_free(self);
             return NULL;
