@@ -39,10 +39,11 @@ class Instance:
         self.port = 0
         self.start()
 
+    def environment(self):
+        return {**os.environ, **{f"INVENTORY_{name.upper()}": str(value) for name, value in self.settings.items()}}
+
     def start(self):
-        environment = {**os.environ, **{f"INVENTORY_{name.upper()}": str(value)
-                                        for name, value in self.settings.items()}}
-        self.process = subprocess.Popen([SERVICE], stdout=subprocess.PIPE, env=environment, text=True)
+        self.process = subprocess.Popen([SERVICE], stdout=subprocess.PIPE, env=self.environment(), text=True)
         self.reader = threading.Thread(target=self.read_log, args=[self.process.stdout], daemon=True)
         self.reader.start()
 

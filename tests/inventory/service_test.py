@@ -22,7 +22,7 @@ import unittest
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/inventory"))
-from instances import HOSTS, SERVICE, Gate, Instance, PostgreSQL, Shop, wait_until
+from instances import HOSTS, PATIENCE_S, SERVICE, Gate, Instance, PostgreSQL, Shop, wait_until
 
 SESSION_MS = 1000
 JSON = "Content-Type: application/json\r\n"
@@ -140,6 +140,44 @@ INSERT INTO segments VALUES ('old', 0, 3, 0), ('old', 1, 5, 0);
 INSERT INTO orders VALUES ('k1', 'b', 'i', 'old:9', 1, 1), ('k2', 'b', 'i', 'old:5', 2, 2), ('k3', 'b', 'i', 'old:-2', 3, 3);
 INSERT INTO order_parts VALUES ('k1', 'old', 0, 9), ('k2', 'old', 1, 5), ('k3', 'old', 1, -2);
 """
+
+
+class LoggedToFile(Instance):
+    """Its log is a file, behind a megabyte of spaces: a limit of a file's size that it meets is none for the database."""
+
+    FILLED = 1 << 20
+
+    def start(self):
+        self.path = os.path.join(os.path.dirname(self.settings["database"]), "log")
+        with open(self.path, "wb") as file:
+            file.write(b" " * (self.FILLED - 1) + b"\n")
+        with open(self.path, "ab") as file:
+            self.process = subprocess.Popen([SERVICE], stdout=file, env=self.environment())
+
+    def lines(self):
+        """The lines, each as its object, or None for one that is none."""
+        with open(self.path, encoding="utf-8") as file:
+            text = file.read()[self.FILLED:]
+        return [self.parsed(line) for line in text.splitlines()]
+
+    @staticmethod
+    def parsed(line):
+        try:
+            return json.loads(line)
+        except ValueError:
+            return None
+
+    def events(self, name):
+        return [line for line in self.lines() if line is not None and line["event"] == name]
+
+    def limit(self, more):
+        """Its files, and so its log, to so many further bytes; None: not at all."""
+        hard = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)[1]
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE,
+                         (hard if more is None else os.path.getsize(self.path) + more, hard))
+
+    def forget(self):
+        self.process.wait(timeout=PATIENCE_S)
 
 
 class WithShop(unittest.TestCase):
@@ -651,6 +689,24 @@ class Waits(WithShop):
         self.assertEqual(shop[0].order(sku, key=key)[0], 201)
         wait_until(lambda: "answered" in events(shop[0], key), "it is written again")
         self.assertGreater(int(shop[0].logged("lines_lost")[0]["lines"]), 100)
+
+    def test_a_log_whose_disk_was_full_has_whole_lines_again(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        shop = LoggedToFile("logged", os.path.join(place.name, "inventory.db"), HOSTS, session_timeout_ms=SESSION_MS)
+        self.addCleanup(shop.end)
+        wait_until(lambda: shop.events("ready"), "it is ready")
+        shop.port = int(shop.events("ready")[0]["port"])
+        sku = some_name()
+        self.assertEqual(shop.post("/products", {"sku": sku, "name": sku, "units": 2})[0], 201)
+        shop.limit(20)
+        self.assertEqual(shop.order(sku)[0], 201)
+        shop.limit(None)
+        key = uuid.uuid4().hex
+        self.assertEqual(shop.order(sku, key=key)[0], 201)
+        wait_until(lambda: any(line["order"] == key for line in shop.events("answered")), "it is written again")
+        self.assertEqual(shop.lines().count(None), 1)
+        self.assertGreater(int(shop.events("lines_lost")[0]["lines"]), 0)
 
     def test_the_log_follows_one_order(self):
         shop = self.open_shop()

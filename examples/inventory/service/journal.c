@@ -30,12 +30,18 @@ static void write_time(char text[TIME_SIZE]) {
     (void)snprintf(text + length, TIME_SIZE - length, ".%03dZ", (int)(now.tv_nsec / 1000000));
 }
 
+/* A full disk has cut the last line. */
+static bool is_cut;
+
 /* Writes a text at once. False: nobody reads, there is no room, or it is too long for one write. A
- * pipe that can be written takes PIPE_BUF bytes at once. */
+ * pipe that can be written takes PIPE_BUF bytes at once; of a file a full disk may take a part. */
 static bool try_write(const char *text, size_t length) {
     struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
-    return length <= PIPE_BUF && poll(&output, 1, 0) == 1 && (output.revents & POLLOUT) != 0 &&
-           write(STDOUT_FILENO, text, length) == (ssize_t)length;
+    bool has_room =
+        length <= PIPE_BUF && poll(&output, 1, 0) == 1 && (output.revents & POLLOUT) != 0;
+    ssize_t written = has_room ? write(STDOUT_FILENO, text, length) : 0;
+    is_cut = written > 0 ? written < (ssize_t)length : is_cut;
+    return written == (ssize_t)length;
 }
 
 static json_t *journal_begin_line(const char *event) {
@@ -44,14 +50,16 @@ static json_t *journal_begin_line(const char *event) {
     return json_pack("{s:s, s:s, s:s}", "time", now, "instance", instance_name, "event", event);
 }
 
-/* Writes a line in one write: other processes may write to the same place. */
+/* Writes a line in one write: other processes may write to the same place. Ends a line that was cut
+ * before, so that nobody reads the two as one. */
 static bool write_line(json_t *line) {
     char *text = json_dumps(line, JSON_COMPACT | JSON_PRESERVE_ORDER);
     size_t length = text != NULL ? strlen(text) : 0;
     if (text != NULL) {
         text[length] = '\n';
     }
-    bool is_written = text != NULL && try_write(text, length + 1);
+    bool is_written =
+        text != NULL && (!is_cut || try_write("\n", 1)) && try_write(text, length + 1);
     free(text);
     json_decref(line);
     return is_written;
