@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include <zklock/striped_lock.h>
 
 #include "ask.h"
 #include "duration.h"
@@ -362,7 +363,7 @@ static int take_slot(holder *self) {
     for (int32_t slot = 0; !self->cancelled && !self->front_is_dead;
          slot = (slot + 1) % self->job->permits) {
         char path[SLOT_PATH_SIZE];
-        snprintf(path, sizeof(path), "%s%s%s/stripe-%04d",
+        snprintf(path, sizeof(path), "%s%s%s/" ZKL_STRIPE_NODE,
                  resource[0] == '/' ? "" : information.lock_root, resource[0] == '/' ? "" : "/",
                  resource, slot);
         zkl_lock *lock = NULL;

@@ -24,6 +24,8 @@ extern "C" {
 
 /** Most stripes of a resource, and so most concurrent holders. */
 #define ZKL_STRIPES_MAX ZKL_LOCK_MEMBERS_MAX
+/** The node of a stripe below its resource, as a format of printf for its number (an int). */
+#define ZKL_STRIPE_NODE "stripe-%04d"
 
 /** For the parameter `stripe`: all of them, or none (see zkl_lock_open_set). */
 #define ZKL_ALL_STRIPES (-1)

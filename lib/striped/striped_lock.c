@@ -111,7 +111,7 @@ static int open_stripes(zkl_striped_lock *self, zkl_client *client, const char *
     zkl_lock_member members[ZKL_STRIPES_MAX];
     bool is_path = resource[0] == '/';
     for (int32_t i = 0; i < self->stripes; i++) {
-        int length = snprintf(paths[i], STRIPE_PATH_SIZE, "%s%s%s/stripe-%04d",
+        int length = snprintf(paths[i], STRIPE_PATH_SIZE, "%s%s%s/" ZKL_STRIPE_NODE,
                               is_path ? "" : lock_root, is_path ? "" : "/", resource, (int)i);
         if (length > ZKL_RESOURCE_MAX) {
             return zkl_refuse("resource", resource,

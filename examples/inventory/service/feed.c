@@ -3,18 +3,12 @@
 #include <jansson.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zklock/administration.h>
 
-enum {
-    PAUSE_US = 500000,
-    ORDERS_SHOWN = 20,
-    WITHIN_MS = 2000,
-    PATH_SIZE = ZKL_ROOT_MAX + SKU_MAX + 32
-};
+enum { PAUSE_US = 500000, ORDERS_SHOWN = 20, WITHIN_MS = 2000 };
 
 struct feed {
     shop *of;
@@ -36,11 +30,10 @@ static json_t *contender_value(const zkl_contender *one, int segment) {
 }
 
 /* Adds the queue of a segment. False: the ensemble did not answer. */
-static bool add_queue(const feed *self, const char *lock_root, const product *one, int segment,
-                      json_t *to) {
-    char path[PATH_SIZE];
+static bool add_queue(const feed *self, const product *one, int segment, json_t *to) {
+    char path[SHOP_PATH_SIZE];
     zkl_queue *queue = NULL;
-    (void)snprintf(path, sizeof(path), "%s/%s/stripe-%04d", lock_root, one->sku, segment);
+    shop_write_path(path, self->of, one->sku, segment);
     bool is_known = zkl_queue_describe(self->of->client, path, WITHIN_MS, &queue) == ZKL_OK;
     for (size_t i = 0; is_known && i < queue->count; i++) {
         json_t *value = contender_value(queue->contenders[i], segment);
@@ -56,7 +49,6 @@ static bool add_queue(const feed *self, const char *lock_root, const product *on
 
 typedef struct draft {
     const feed *feed;
-    const char *lock_root;
     bool with_queues; /* the ensemble answers */
     json_t *products;
     json_t *orders;
@@ -69,7 +61,7 @@ typedef struct draft {
 static json_t *queue_of(draft *self, const product *one) {
     json_t *queue = json_array();
     for (int i = 0; i < one->segments && self->with_queues && !self->feed->stopping; i++) {
-        self->with_queues = add_queue(self->feed, self->lock_root, one, i, queue);
+        self->with_queues = add_queue(self->feed, one, i, queue);
     }
     if (!self->with_queues) {
         json_decref(queue);
@@ -113,7 +105,6 @@ static void feed_tell(feed *self) {
     const char *health = shop_health(self->of);
     (void)zkl_client_info(self->of->client, &information);
     draft now = { .feed = self,
-                  .lock_root = information.lock_root,
                   .with_queues = strcmp(health, "ok") == 0,
                   .products = json_array(),
                   .orders = json_array(),

@@ -10,12 +10,7 @@
 
 #include "journal.h"
 
-enum {
-    PATH_SIZE = ZKL_ROOT_MAX + SKU_MAX + 32,
-    FENCED_OFF_MAX = 5,
-    PULSE_MS = 1000,
-    SILENT_MS = 4000
-};
+enum { FENCED_OFF_MAX = 5, PULSE_MS = 1000, SILENT_MS = 4000 };
 
 int64_t shop_now_ms(void) {
     struct timespec now;
@@ -55,12 +50,11 @@ bool shop_is_too_late(const shop *self, int64_t asked_ms) {
     return patience_left_ms(self, asked_ms) <= 0;
 }
 
-/* Writes the path of a segment's lock. It is named as a stripe of striped_lock.h is, so zklock's
- * own tools show it. */
-static void shop_write_path(char path[PATH_SIZE], const shop *self, const char *sku, int segment) {
+void shop_write_path(char path[SHOP_PATH_SIZE], const shop *self, const char *sku, int segment) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     (void)zkl_client_info(self->client, &information);
-    (void)snprintf(path, PATH_SIZE, "%s/%s/stripe-%04d", information.lock_root, sku, segment);
+    (void)snprintf(path, SHOP_PATH_SIZE, "%s/%s/" ZKL_STRIPE_NODE, information.lock_root, sku,
+                   segment);
 }
 
 /* ---- The database ---------------------------------------------------------------------------- */
@@ -195,7 +189,7 @@ static bool choose(order *self, database *connection) {
 static void on_granted(void *arg, int status, const zkl_grant *grant);
 
 static int order_ask(order *self) {
-    char paths[PARTS_MAX][PATH_SIZE];
+    char paths[PARTS_MAX][SHOP_PATH_SIZE];
     zkl_lock_member members[PARTS_MAX];
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.owner = self->record.key;
@@ -321,24 +315,29 @@ static void begin_again(order *self, database *connection) {
 }
 
 /* Finds the product of the order that the latest holder has claimed. */
-static const char *find_fence(order *self, database *connection) {
-    const char *sku = self->lines[0].sku;
+static store_status find_fence(order *self, database *connection, const char **sku) {
+    store_status status = STORE_OK;
+    *sku = self->lines[0].sku;
     self->refused_by = 0;
-    for (size_t i = 0; i < self->line_count; i++) {
+    for (size_t i = 0; i < self->line_count && status == STORE_OK; i++) {
         int64_t fence = 0;
-        (void)store_find_fence(connection, self->lines[i].sku, &fence);
+        status = store_find_fence(connection, self->lines[i].sku, &fence);
         if (fence > self->refused_by) {
             self->refused_by = fence;
-            sku = self->lines[i].sku;
+            *sku = self->lines[i].sku;
         }
     }
-    return sku;
+    return status;
 }
 
 /* Begins again (4.), as the store has seen a later holder. If that happens again and again the
  * tokens are wrong. */
 static void on_fenced_off(order *self, database *connection) {
-    const char *sku = find_fence(self, connection);
+    const char *sku = NULL;
+    if (find_fence(self, connection, &sku) != STORE_OK) {
+        fail(self, "look for the fence", connection);
+        return;
+    }
     self->fenced_off++;
     self->refused_token = self->record.token;
     (void)store_note_refusal(connection, sku, &self->record, self->refused_by);
@@ -524,7 +523,7 @@ static void on_may_read(void *arg, int status, const zkl_grant *grant) {
 }
 
 static void ask_to_read(inquiry *self) {
-    char paths[SEGMENTS_MAX][PATH_SIZE];
+    char paths[SEGMENTS_MAX][SHOP_PATH_SIZE];
     zkl_lock_member members[SEGMENTS_MAX];
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.resource_class = "inquiry";

@@ -17,10 +17,12 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <zklock/zklock.h>
+#include <zklock/striped_lock.h>
 
 #include "store.h"
 #include "workers.h"
+
+enum { SHOP_PATH_SIZE = ZKL_ROOT_MAX + SKU_MAX + 32 };
 
 typedef enum outcome {
     OUTCOME_PLACED,
@@ -94,6 +96,10 @@ bool shop_can_write(const shop *self);
 
 /** Tells whether the patience for what was asked for at that moment is over. */
 bool shop_is_too_late(const shop *self, int64_t asked_ms);
+/** Writes the path of a segment's lock. It is named as a stripe is, so zklock's own tools show it.
+ */
+void shop_write_path(char path[SHOP_PATH_SIZE], const shop *self, const char *sku, int segment);
+
 /** Returns the present moment. */
 int64_t shop_now_ms(void);
 
