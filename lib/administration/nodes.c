@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "administration/resource_survey.h"
-#include "base/acl.h"
+#include "base/acl_text.h"
 #include "base/error_message.h"
 #include "base/validation.h"
 #include "recipe/node_data.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/acl.h"
+#include "base/acl_text.h"
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"

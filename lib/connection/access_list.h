@@ -3,7 +3,7 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "base/acl.h"
+#include "base/acl_text.h"
 
 typedef struct zkl_access_list {
     struct ACL_vector all;

@@ -61,7 +61,7 @@ typedef struct zkl_reply {
     int64_t ephemeral_owner; /* exists, get: the session that owns the node; 0: none */
     zkl_children children;   /* list */
     int32_t version;         /* exists, get, set: how often the node's data were set */
-    const char *data;        /* get: any bytes; get ACL: as base/acl.h writes it; no NUL behind
+    const char *data;        /* get: any bytes; get ACL: as base/acl_text.h writes it; no NUL behind
                                 them; NULL: none */
     size_t data_length;      /* exists (without the data), get, get ACL */
     int64_t made_ms;         /* get: since 1970, by the leader's clock, as is the next */
@@ -99,7 +99,7 @@ typedef struct zkl_operation {
     zkl_operation_kind kind;
     const char *path;          /* all but TRANSACTION */
     const char *data;          /* CREATE, SET */
-    const char *acl;           /* SET_ACL, and of what it creates, as base/acl.h reads it; NULL:
+    const char *acl;           /* SET_ACL, and of what it creates, as base/acl_text.h reads it; NULL:
                                   open to all */
     int32_t version;           /* SET: only data of this version are replaced; ZKL_ANY_VERSION */
     bool container;            /* CREATE_PARENT: the servers delete it (from 3.5 on) some time

@@ -4,7 +4,7 @@
 
 #include <utlist.h>
 
-#include "base/acl.h"
+#include "base/acl_text.h"
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"

@@ -17,7 +17,7 @@
 #include "handle/call.h"
 #include "handle/lender.h"
 #include "recipe/node_name.h"
-#include "recipe/request_core.h"
+#include "recipe/request_common.h"
 #include "session/explanation.h"
 #include "session/guarded_write.h"
 

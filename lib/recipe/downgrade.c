@@ -1,4 +1,4 @@
-#include "recipe/request_core.h"
+#include "recipe/request_common.h"
 
 void zkl_request_end_downgrade(zkl_request *request, const zkl_step *step, int status) {
     if (request->downgrade.wanted) {

@@ -1,4 +1,4 @@
-#include "recipe/request_core.h"
+#include "recipe/request_common.h"
 
 /* Deletes our own node first. Then inspects the resource's node, as each request that drains does,
  * to delete it if it is empty and may be deleted: see zkl_request_on_parent_inspected. Somebody

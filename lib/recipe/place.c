@@ -1,4 +1,4 @@
-#include "recipe/request_core.h"
+#include "recipe/request_common.h"
 
 zkl_contenders_place zkl_request_place(const zkl_request *request) {
     const zkl_request_options *options = &request->options;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "recipe/request_core.h"
+#include "recipe/request_common.h"
 
 /* ---- What is held, and lost ------------------------------------------------- */
 

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "base/acl.h"
+#include "base/acl_text.h"
 #include "connection/operations.h"
 
 typedef struct zkl_protection {

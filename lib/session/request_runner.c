@@ -6,7 +6,7 @@
 #include <utlist.h>
 
 #include "recipe/request.h"
-#include "recipe/request_core.h"
+#include "recipe/request_common.h"
 #include "telemetry/record_file.h"
 
 /* Pauses double from the first to the longest, each shortened at random by up

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "recipe/request_core.h"
+#include "recipe/request_common.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/acl.h"
-#include "base/digest.h"
+#include "base/acl_text.h"
+#include "base/digest_id.h"
 #include "testing/servers.h"
 #include "testing/wire.h"
 

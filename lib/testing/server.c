@@ -1,7 +1,7 @@
 /* A server: the sessions' requests in their order, and the transactions in theirs. */
 #include <string.h>
 
-#include "base/acl.h"
+#include "base/acl_text.h"
 #include "testing/servers.h"
 #include "testing/wire.h"
 

@@ -1,7 +1,7 @@
 /* The watches that a server keeps: on paths, for connections, each for one event. */
 #include <string.h>
 
-#include "base/acl.h"
+#include "base/acl_text.h"
 #include "testing/servers.h"
 #include "testing/wire.h"
 

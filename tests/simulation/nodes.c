@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/acl.h"
+#include "base/acl_text.h"
 #include "oracle.h"
 #include "recipe/node_name.h"
 #include "testing/ensemble.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/acl.h"
+#include "base/acl_text.h"
 #include "base/error_message.h"
 #include "support/unit.h"
 

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/digest_id.h"
 #include "client/client.h"
 #include "support/unit.h"
 #include "testing/ensemble.h"

@@ -18,7 +18,7 @@
 
 #include "playback.h"
 #include "recipe/request.h"
-#include "recipe/request_core.h"
+#include "recipe/request_common.h"
 #include "support/lock_desk.h"
 #include "support/run_stage.h"
 #include "telemetry/record_file.h"

@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "recipe/request_core.h"
+#include "recipe/request_common.h"
 #include "support/listed.h"
 #include "support/monitor.h"
 #include "support/names.h"

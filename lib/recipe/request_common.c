@@ -1,4 +1,4 @@
-#include "recipe/request_core.h"
+#include "recipe/request_common.h"
 
 /* ---- Asking and telling ---------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-#include "base/digest.h"
+#include "base/digest_id.h"
 
 #include <sha1.h>
 #include <stdio.h>

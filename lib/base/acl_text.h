@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/digest.h"
+#include "base/digest_id.h"
 #include "base/text.h"
 #include "zklock/zklock.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the parts of a request (request.c, place.c, parents.c, drain.c, downgrade.c) have in common,
- * and what each of them is for.
+ * What the parts of a request (request.c, place.c, make_parents.c, drain.c, downgrade.c) have in
+ * common, and what each of them is for.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ typedef struct zkl_step {
     zkl_actions *actions;
 } zkl_step;
 
-/* ---- request_core.c: asking, verdicts, failures, the own node ------------------------------- */
+/* ---- request_common.c: asking, verdicts, failures, the own node ----------------------------- */
 
 /** Adds an action. If there is no room, sets `overflowed` instead. */
 void zkl_actions_add(zkl_actions *actions, const zkl_action *action);
@@ -75,7 +75,7 @@ void zkl_request_on_listed(zkl_request *request, const zkl_step *step);
 void zkl_request_on_watched(zkl_request *request, const zkl_step *step);
 void zkl_request_on_watch_fired(zkl_request *request, const zkl_step *step);
 
-/* ---- parents.c ------------------------------------------------------------------------------ */
+/* ---- make_parents.c ------------------------------------------------------------------------- */
 
 /*
  * Makes the resource's node, and those that are missing above it, from the bottom up and down

@@ -1,4 +1,4 @@
-#include "recipe/request_core.h"
+#include "recipe/request_common.h"
 
 /* Goes on with the parent's own parent, which is missing; from the topmost back to the bottom,
  * after a pause. */

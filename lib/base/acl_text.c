@@ -1,4 +1,4 @@
-#include "base/acl.h"
+#include "base/acl_text.h"
 
 #include <string.h>
 
