@@ -64,7 +64,8 @@ bool zkl_addresses_contain_all(const char *addresses, const char *others) {
 }
 
 bool zkl_addresses_are_same(const char *one, const char *other) {
-    return strlen(one) == strlen(other) && zkl_addresses_contain_all(other, one);
+    return strlen(one) == strlen(other) && zkl_addresses_contain_all(other, one) &&
+           zkl_addresses_contain_all(one, other);
 }
 
 /* Without the port. */

@@ -57,6 +57,12 @@ TEST(same_addresses_in_another_order_are_the_same) {
     EXPECT(!zkl_addresses_are_same("a:1,b:2", "a:1,b:3"));
 }
 
+TEST(list_that_names_an_address_twice_is_not_one_with_another_address) {
+    EXPECT(!zkl_addresses_are_same("a:1,a:1,b:2", "a:1,b:2,c:3"));
+    EXPECT(!zkl_addresses_are_same("a:1,b:2,c:3", "a:1,a:1,b:2"));
+    EXPECT(zkl_addresses_are_same("a:1,a:1,b:2", "b:2,a:1,a:1"));
+}
+
 TEST(addresses_of_the_same_hosts_look_the_same) {
     EXPECT(zkl_addresses_look_same("a:1,b:2", "b:7,a:8"));
     EXPECT(zkl_addresses_look_same("a:1,a:2,a:3", "a:1,a:2,b:1"));
