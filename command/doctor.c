@@ -229,8 +229,7 @@ static void judge_servers(doctor *self) {
     judge_quorum(self);
 }
 
-/* ---- The session -------------------------------------------------------------------------------
- */
+/* ---- The session ----------------------------------------------------------------------------- */
 
 static void judge_session(doctor *self, zkl_client *client) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
@@ -276,8 +275,7 @@ static void judge_library(doctor *self) {
                 zkl_version(), has_tls ? "TLS" : "no TLS", has_sasl ? "SASL" : "no SASL");
 }
 
-/* ---- Who may connect ---------------------------------------------------------------------------
- */
+/* ---- Who may connect ------------------------------------------------------------------------- */
 
 static const char whoever_connects[] =
     "whoever may connect can end, shorten or prolong every session, whatever the ACLs are";
@@ -321,8 +319,7 @@ static void judge_strangers(doctor *self, int opened) {
     }
 }
 
-/* ---- What others may do ------------------------------------------------------------------------
- */
+/* ---- What others may do ---------------------------------------------------------------------- */
 
 /* A lock of our own, which the stranger tries to break. */
 typedef struct probe {
@@ -523,8 +520,7 @@ static void judge_locks(doctor *self, zkl_client *client, int opened, zkl_client
     probe_end(&with);
 }
 
-/* ---- Queues ------------------------------------------------------------------------------------
- */
+/* ---- Queues ---------------------------------------------------------------------------------- */
 
 static void judge_queues(doctor *self, zkl_client *client) {
     zkl_resource_list *list = NULL;

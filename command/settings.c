@@ -228,8 +228,7 @@ bool settings_complete(settings *self) {
            read_time(self, SETTING_CONNECT_TIMEOUT, 1, INT32_MAX, &self->connect_timeout_ms);
 }
 
-/* ---- The client --------------------------------------------------------------------------------
- */
+/* ---- The client ------------------------------------------------------------------------------ */
 
 /* Ends the line, and cuts the CR that an editor of another system leaves. Returns what follows, or
  * NULL. */

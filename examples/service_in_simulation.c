@@ -104,8 +104,7 @@ static int operator_report(void) {
     return queue_report_main(2, argv);
 }
 
-/* ---- Tests
- * ---------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void test_begin(void) {
     simulated_signal_at_ms = INT64_MAX;

@@ -10,15 +10,16 @@
 #include "base/error_message.h"
 #include "base/threads.h"
 
-/* ---- The descriptor: it changes when the queue gets its first callback or loses its last, and
- * when a dispatch leaves some ---- */
+/* ---- The descriptor -------------------------------------------------------------------------- */
 
+/* Raises the descriptor: the queue has its first callback, or a dispatch has left some. */
 static void raise_descriptor(const zkl_callback_queue *queue) {
     if (queue->descriptor >= 0) {
         (void)eventfd_write(queue->descriptor, 1);
     }
 }
 
+/* Lowers the descriptor: the queue has lost its last callback. */
 static void lower_descriptor(const zkl_callback_queue *queue) {
     eventfd_t value = 0;
     if (queue->descriptor >= 0) {
@@ -34,8 +35,7 @@ int zkl_callback_queue_descriptor(zkl_callback_queue *queue) {
     return queue->descriptor;
 }
 
-/* ---- In and out -------------------------------------------------------------------------------
- */
+/* ---- In and out ------------------------------------------------------------------------------ */
 
 bool zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback, size_t most) {
     ZKL_WITH_MUTEX(&queue->mutex);
@@ -107,8 +107,7 @@ static void *run_thread(void *arg) {
     return NULL;
 }
 
-/* ---- Beginning and end ------------------------------------------------------------------------
- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static void free_queue(zkl_callback_queue *queue) {
     if (queue->descriptor >= 0) {

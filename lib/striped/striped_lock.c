@@ -198,8 +198,7 @@ void zkl_striped_lock_close(zkl_striped_lock *self) {
     striped_drop(self);
 }
 
-/* ---- Which stripe is next; the caller holds the mutex
- * --------------------------------------------- */
+/* ---- Which stripe is next; the caller holds the mutex ---------------------------------------- */
 
 static int64_t striped_time_left(const zkl_striped_lock *self) {
     if (self->timeout_ms == ZKL_FOREVER) {
