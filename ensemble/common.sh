@@ -2,7 +2,7 @@
 # What the scripts here share: messages, the state directory, its lock, waiting, processes, ports, Debian's
 # mirror, docker. To be sourced; the script sets state, its state directory.
 
-# Without it a failure inside $(...) would be passed over.
+# Without this a failure inside $(...) would be ignored.
 shopt -s inherit_errexit
 
 say() {
@@ -24,10 +24,10 @@ usage_error() {
 # BASE/NAME/ports       twelve ports: of the clients, of the quorum, of the elections, of the clients with TLS
 # BASE/NAME/tick        milliseconds
 # BASE/NAME/storage     where the data are: memory or disk
-# BASE/NAME/tls         there where the servers have ports with TLS
-# BASE/NAME/require     what sessions must show, where they must: certificate, sasl or digest
-# BASE/NAME/keys/       what make-keys has made, where there is one of both
-# BASE/NAME/starting    there while the first start has not seen all servers serve
+# BASE/NAME/tls         exists if the servers have ports with TLS
+# BASE/NAME/require     what sessions must show, if anything: certificate, sasl or digest
+# BASE/NAME/keys/       what make-keys has made, if one of these two exists
+# BASE/NAME/starting    exists until the first start has seen all servers serve
 # BASE/NAME/server-N/   what the driver keeps of server N
 
 state_base=${TMPDIR:-/tmp}/zklock-ensemble-$UID
@@ -85,7 +85,8 @@ lock() {
             say 'waiting for another start or stop of this user'
             flock --timeout 900 "$lock_descriptor" || fail 'another start or stop of this user does not end'
         fi
-        # With its 0: a bare return in a trap, where this is called too, takes the status from before the trap.
+        # The 0 matters: in a trap, where this is called too, a bare return takes the status from before the
+        # trap.
         [[ $state_base -ef /proc/$BASHPID/fd/$lock_descriptor ]] && return 0
         unlock
     done
@@ -104,7 +105,7 @@ milliseconds() {
     printf '%s\n' "${now%???}"
 }
 
-# Polls until COMMAND succeeds; fails when it did not within LIMIT_MS.
+# Polls until COMMAND succeeds. Fails if it has not within LIMIT_MS.
 wait_until() { # LIMIT_MS COMMAND...
     local deadline=$(($(milliseconds) + $1))
     shift
@@ -116,7 +117,7 @@ wait_until() { # LIMIT_MS COMMAND...
 
 # ---- processes ------------------------------------------------------------------------------------
 #
-# A process is recorded as PID, start time and boot, because its number alone may come to be another's.
+# A process is recorded as PID, start time and boot, because its number may become another's.
 
 boot() {
     cat /proc/sys/kernel/random/boot_id
@@ -147,8 +148,8 @@ recorded_process() { # FILE
     printf '%s %s\n' "$pid" "$now_state"
 }
 
-# For what outlives its caller: without it a server would keep open what the caller closes, the
-# connections of a test for example.
+# Closes what a process that outlives its caller has inherited: otherwise a server would keep open
+# what the caller closes, for example the connections of a test.
 close_inherited_descriptors() {
     local file descriptor
     for file in "/proc/$BASHPID/fd/"*; do
@@ -159,7 +160,8 @@ close_inherited_descriptors() {
 
 # ---- ports ----------------------------------------------------------------------------------------
 
-# Ports that a socket uses now, or that an ensemble will use again when its servers come back.
+# Prints the ports that a socket uses now, or that an ensemble will use again when its servers come
+# back.
 ports_in_use() {
     cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
         awk '$2 ~ /:/ { sub(/.*:/, "", $2); print "0x" $2 }' | sort -u | xargs printf '%d\n'
@@ -201,12 +203,12 @@ debian_mirror() {
 
 # ---- docker ---------------------------------------------------------------------------------------
 
-# An engine that hangs must not hang the script.
+# Tells whether a docker engine answers. One that hangs must not hang the script.
 docker_answers() {
     command -v docker >/dev/null && timeout 5 docker info >/dev/null 2>&1
 }
 
-# Sets compose to the command that is there: the plugin of newer dockers, or the older program.
+# Sets compose to the command that exists: the plugin of newer dockers, or the older program.
 compose=()
 
 find_compose() {

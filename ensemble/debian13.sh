@@ -30,7 +30,7 @@ private_apt() {
         -o Acquire::Languages=none -o APT::Sandbox::User="$(id -un)" "$@"
 }
 
-# Prints the directory of ZooKeeper's jars; fetches them where they are not installed.
+# Prints the directory of ZooKeeper's jars. Fetches them if they are not installed.
 zookeeper_jars() {
     if installed_version_will_do; then
         printf '/usr/share/java\n'
@@ -46,7 +46,7 @@ installed_version_will_do() {
     dpkg --compare-versions "$version" ge 3.9
 }
 
-# Debian 12's ZooKeeper hangs writes (ZOOKEEPER-4537), so the jars are Debian 13's. The package is only
+# Fetches Debian 13's jars, as Debian 12's ZooKeeper hangs writes (ZOOKEEPER-4537). The package is only
 # unpacked, never installed.
 fetch_jars() (
     say "fetching ZooKeeper's jars of Debian 13 (once)"

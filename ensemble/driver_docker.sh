@@ -3,7 +3,8 @@
 #
 # state/server-N/container   the id of its container
 #
-# compose makes them; after that the engine is asked directly, which is much faster.
+# compose makes the containers. After that this script asks the engine directly, which is much
+# faster.
 
 image=zklock-zookeeper
 base_image=debian:trixie-slim
@@ -25,7 +26,7 @@ provide_base_image() {
     make_base_image
 }
 
-# Where no registry is within reach, the machine's package mirror still is.
+# If no registry can be reached, the machine's package mirror still can.
 make_base_image() ( # in a subshell, for its trap
     ((EUID == 0)) || fail "cannot pull $base_image, and making it needs root"
     command -v debootstrap >/dev/null || fail 'no debootstrap; run: tools/install-packages ensemble-docker'
@@ -40,7 +41,7 @@ make_base_image() ( # in a subshell, for its trap
     tar -C "$work/root" -c . | docker import --change 'CMD ["bash"]' - "$base_image" >/dev/null
 )
 
-# Every time: without changes the engine's cache answers in a moment.
+# Builds the image each time: if nothing has changed the engine's cache answers at once.
 build_image() {
     local log
     docker image inspect "$image" >/dev/null 2>&1 || say "building $image (once, a minute)"
@@ -78,7 +79,7 @@ driver_status() { # N
 
 driver_create() {
     local log number
-    # Left by an ensemble whose state directory is gone.
+    # An ensemble whose state directory is gone may have left these.
     driver_destroy
     if [[ $storage == memory ]] && ! log=$(compose_up); then
         printf '%s\n' "$log" >&2
@@ -113,7 +114,7 @@ driver_start() { # N...
 driver_stop() { # N...
     local number
     for number in "$@"; do
-        # One that is paused takes no signal.
+        # A paused container takes no signal.
         [[ $(driver_status "$number") != paused ]] || driver_resume "$number"
     done
     docker_quietly 'stop --time 10' "$@"
@@ -138,7 +139,8 @@ docker_quietly() { # VERB N...
     log=$(docker $verb $(containers "$@") 2>&1) || fail "docker $verb: $log"
 }
 
-# With the rights that docker-compose.yml adds, and the server itself has not.
+# Runs a command with the rights that docker-compose.yml adds, and that the server itself does not
+# have.
 as_root_inside() { # N COMMAND...
     local id log
     id=$(container "$1")
@@ -152,8 +154,9 @@ driver_slow_disk() { # N MS
     as_root_inside "$1" /opt/zklock/slow-disk /tmp 1 "$2" >/dev/null
 }
 
-# The interface of the peers' network keeps its address while it is down, so that nothing else is to be
-# restored; clients come by another one. A container that starts again has all its links.
+# Cuts or mends the links of a server. The interface of the peers' network keeps its address while it
+# is down, so nothing else has to be restored; clients use another interface. A container that starts
+# again has all its links.
 driver_links() { # N down|up
     local address interface
     address=$(docker inspect --format "{{(index .NetworkSettings.Networks \"${project}_peers\").IPAddress}}" \
@@ -166,7 +169,8 @@ driver_can() { # VERB
     :
 }
 
-# As an archive of the directory version-2. The server is down: another container has its volume for a moment.
+# Reads a server's data as an archive of the directory version-2. The server is down: another container has
+# its volume for a moment.
 driver_read_data() { # N
     with_data_of "$1" 'tar --sparse -c version-2'
 }
@@ -180,7 +184,7 @@ with_data_of() { # N SHELL_COMMAND
         --label "com.docker.compose.project=$project" --entrypoint bash "$image" -c "$2"
 }
 
-# Removes whatever carries the project's label; fails when something stays.
+# Removes everything with the project's label. Fails if something stays.
 driver_destroy() {
     local log
     # shellcheck disable=SC2046 # ids hold no spaces
@@ -193,7 +197,7 @@ driver_destroy() {
     fi
 }
 
-# Prints the ids of this ensemble's things.
+# Prints the ids of what belongs to this ensemble.
 ours() { # DOCKER_COMMAND...
     docker "$@" --quiet --filter "label=com.docker.compose.project=$project"
 }

@@ -22,7 +22,7 @@ driver_prepare() {
 
 # ---- data in memory ---------------------------------------------------------------------------------
 
-# A mount of our own would need the right to it.
+# A tmpfs of our own would need the right to mount one.
 memory_base=${ZKLOCK_MEMORY:-/dev/shm}
 # Three servers write some hundred megabytes in an hour of tests.
 memory_room_mb=2048
@@ -101,7 +101,7 @@ spawn() { # N
     mkdir -p "$directory"
     [[ ! -e $state/tls ]] || secure_address=127.0.0.1:${ports[$1 + 8]}
     [[ ! -e $state/require ]] || require=$(recall require)
-    # A session of its own: an interrupt from the terminal is for the script, not for the servers.
+    # The server gets a session of its own: an interrupt from the terminal is for the script only.
     pid=$(
         close_inherited_descriptors
         ZKLOCK_JARS=$(recall jars) ZKLOCK_KEYS=$state/keys ZKLOCK_SECURE_ADDRESS=$secure_address \
@@ -118,7 +118,7 @@ spawn() { # N
 
 driver_stop() { # N...
     signal TERM "$@"
-    # One that is paused gets the signal when it goes on.
+    # A paused server gets the signal when it continues.
     signal CONT "$@"
     wait_for_status 10000 down "$@" || driver_kill "$@"
 }
@@ -144,12 +144,14 @@ driver_slow_disk() { # N MS
     "$here/slow-disk" "$state/server-$1" "$pid" "$2"
 }
 
-# Links between processes that share one network stack cannot be cut without the machine's own firewall.
+# Tells what this driver can do: anything but cut links, which between processes that share one
+# network stack needs the machine's firewall.
 driver_can() { # VERB
     [[ $1 != cut && $1 != mend ]]
 }
 
-# As an archive of the directory version-2. The logs' files are long and empty at their end.
+# Reads a server's data as an archive of the directory version-2. The logs' files are long and empty
+# at their end.
 driver_read_data() { # N
     tar -C "$state/server-$1/data" --sparse -c version-2
 }
@@ -159,7 +161,7 @@ driver_write_data() { # N
     tar -C "$state/server-$1/data" -x
 }
 
-# Its data goes as well: nothing is won by a graceful end.
+# Kills the servers: their data goes too, so a graceful end would gain nothing.
 driver_destroy() {
     driver_kill 1 2 3
     [[ ! -e $state/memory ]] || rm -rf "$(recall memory)"

@@ -1,9 +1,8 @@
 # shellcheck shell=bash
-# What the servers' image and the script on the host both know of ZooKeeper. To be sourced.
+# What the servers' image and the script on the host share. To be sourced.
 
-# The class path of a server. JARS holds ZooKeeper's own jars; the libraries are Debian's, Netty too, which only
-# TLS needs.
-# jute comes first: other jars on the path may carry an older copy of its classes.
+# Prints the class path of a server. JARS holds ZooKeeper's own jars; the libraries are Debian's, Netty too,
+# which only TLS needs. jute comes first, as other jars may carry an older copy of its classes.
 class_path() { # JARS [tls]
     local jar joined='' more=()
     [[ ${2-} != tls ]] || more=(/usr/share/java/{netty-{buffer,codec,common,handler,resolver,transport},jctools-core}.jar)
@@ -18,10 +17,10 @@ class_path() { # JARS [tls]
     printf '%s\n' "${joined#:}"
 }
 
-# Prints leader or follower; fails when the server does not serve. In a subshell, because a server
-# that ends between the connection and the question would end the shell by SIGPIPE.
+# Prints leader or follower. Fails if the server does not serve. It runs in a subshell, because a
+# server that ends between the connection and the question would end the shell by SIGPIPE.
 server_mode() ( # HOST PORT
-    # A server that is not there, or hangs up, is an answer, not an error worth a message.
+    # A server that does not exist, or hangs up, is an answer, and no error worth a message.
     exec 2>/dev/null
     exec {connection}<>"/dev/tcp/$1/$2" || return 1
     printf srvr 1>&"$connection"
