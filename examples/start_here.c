@@ -47,7 +47,7 @@ static void *cancel(void *waiting) {
     return NULL;
 }
 
-/* The lock is held by the first handle, so the second one waits until it is cancelled. */
+/* Waits with the second handle, while the first holds the lock, until that is cancelled. */
 static int wait_in_vain(zkl_lock *first, zkl_lock *second) {
     pthread_t thread;
     int status = zkl_lock_acquire(first, ZKL_EXCLUSIVE, WAIT_MS, NULL);

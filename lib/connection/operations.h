@@ -97,15 +97,15 @@ typedef struct zkl_operations zkl_operations;
 /** One request to the servers. All that it points to need only live while it is sent. */
 typedef struct zkl_operation {
     zkl_operation_kind kind;
-    const char *path;          /* all but TRANSACTION */
-    const char *data;          /* CREATE, SET */
-    const char *acl;           /* SET_ACL, and of what it creates, as base/acl_text.h reads it; NULL:
-                                  open to all */
-    int32_t version;           /* SET: only data of this version are replaced; ZKL_ANY_VERSION */
-    bool container;            /* CREATE_PARENT: the servers delete it (from 3.5 on) some time
-                                  after its last child has gone */
-    uint64_t watch_id;         /* WATCH; LIST_CHILDREN: 0, no watch */
-    zkl_watch_kind watch_kind; /* REMOVE_WATCHES */
+    const char *path;  /* all but TRANSACTION */
+    const char *data;  /* CREATE, SET */
+    const char *acl;   /* SET_ACL, and of what it creates, as base/acl_text.h reads it; NULL:
+                          open to all */
+    int32_t version;   /* SET: only data of this version are replaced; ZKL_ANY_VERSION */
+    bool container;    /* CREATE_PARENT: the servers delete it (from 3.5 on) some time
+                          after its last child has gone */
+    uint64_t watch_id; /* WATCH; LIST_CHILDREN: 0, no watch */
+    zkl_watch_kind watch_kind;      /* REMOVE_WATCHES */
     const zkl_multi_operation *all; /* TRANSACTION */
     size_t count;
     int tag;    /* the caller's, for the reply */
