@@ -15,7 +15,7 @@
 /** Room for a full parent path, with its NUL: chroot, lock root, resource. */
 #define ZKL_PARENT_PATH_SIZE (2 * ZKL_ROOT_MAX + ZKL_RESOURCE_MAX + 2)
 
-/** After a reconnect all watches of a session travel in one packet, and a server
+/** After a reconnect all watches of a session travel in one packet (lz-one-packet), and a server
  *  refuses one that is too large, again and again. So each session watches no
  *  more than this, and a client that needs more opens another. */
 #define ZKL_WATCHED_BYTES_MAX ((size_t)512 * 1024)

@@ -15,9 +15,10 @@
 
 enum { HOST_NAME_SIZE = 256 };
 
-/* A connection that is closed before all replies have been read is reset, and the end of its
- * session is lost on the way: the servers would keep its nodes until it times out. So close waits
- * for the replies: as long as they come, one in DRAIN_MS at least, but no longer than this. */
+/* A connection that is closed before all replies have been read is reset (lz-reset), and the end of
+ * its session is lost on the way: the servers would keep its nodes until it times out. So close
+ * waits for the replies: as long as they come, one in DRAIN_MS at least, but no longer than this.
+ */
 enum { DRAIN_MS = 1000, DRAIN_LONGEST_MS = 5000 };
 
 /* ---- Input -------------------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ void zkl_servers_keep_rest(zkl_client_session *self, char *rest) {
 }
 
 /* Not without need: zoo_set_servers frees the list that libzookeeper's I/O thread names in its log
- * while all servers refuse. */
+ * while all servers refuse (lz-freed-list). */
 void zkl_servers_hand_over(zkl_client_session *self) {
     if (self->has_moved || self->rest != NULL) {
         (void)zkl_connection_set_servers(self->connection, self->addresses);
@@ -48,7 +48,8 @@ void zkl_servers_hand_over(zkl_client_session *self) {
     zkl_servers_keep_rest(self, NULL);
 }
 
-/* Where all refuse, libzookeeper goes on trying one after the other, and quickly. */
+/* Where all refuse, libzookeeper goes on trying one after the other, and quickly. It is silence
+ * that it has too much patience with (lz-patience). */
 void zkl_servers_leave_silent(zkl_client_session *self) {
     char silent[ZKL_ADDRESS_SIZE];
     const char *rest = self->rest != NULL ? self->rest : self->addresses;

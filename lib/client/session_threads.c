@@ -22,7 +22,8 @@
  * more often than that, and that often while connected. */
 enum { RETRY_PAUSE_MS = 1000, LOOK_UP_CONNECTED_MS = 60000 };
 
-/* How often to look for what libzookeeper does not tell, while it is not connected. */
+/* How often to look for what libzookeeper does not tell, while it is not connected
+ * (lz-refused-login). */
 enum { LOOK_MS = 250 };
 
 /* How long a credential may take that the servers do not answer to. */
@@ -30,7 +31,7 @@ enum { CREDENTIAL_MS = 10000 };
 
 /* A server that does not answer is left after this part of the session timeout: two of them must
  * not end the session. After some attempts the part is twice as large: servers that are slow are
- * not asked again and again. (libzookeeper itself waits for four of them.) */
+ * not asked again and again. (libzookeeper itself waits for four of them: lz-patience.) */
 enum { ATTEMPTS_OF_TIMEOUT = 6, SHORT_ATTEMPTS = 4, ATTEMPTS_OF_ITS_OWN = 4 };
 
 /* While no session stands, at least that long. */
@@ -370,8 +371,8 @@ static void change_handle(zkl_client_session *self) {
     }
 }
 
-/* libzookeeper repeats all that it was ever given, so the session goes on with another handle. One
- * that is not established yet begins anew. */
+/* libzookeeper repeats all that it was ever given (lz-credentials), so the session goes on with
+ * another handle. One that is not established yet begins anew. */
 static void change_credentials(zkl_client_session *self) {
     self->has_new_credentials = false;
     self->is_over = !self->session.established;

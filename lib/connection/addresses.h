@@ -26,8 +26,8 @@ size_t zkl_addresses_count(const char *addresses);
  *  one, the others of `all`. To be freed. "": there is no other; NULL: out of memory. */
 char *zkl_addresses_others(const char *all, const char *rest, const char *silent);
 
-/** Whether libzookeeper takes the `other` for the same as the one before it: there are as many, and
- *  all hosts are among them, at whatever ports. */
+/** Whether libzookeeper takes the `other` for the same as the one before it (lz-ports): there are
+ * as many, and all hosts are among them, at whatever ports. */
 bool zkl_addresses_look_same(const char *one, const char *other);
 
 /** Whether both have the same ones, in whatever order. */

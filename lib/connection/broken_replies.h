@@ -1,7 +1,7 @@
 /*
  * What no server says that follows the protocol. libzookeeper does not look whether it could read a
- * reply: what it could not is NULL, or has a wrong length. Such a reply counts as lost: it proves
- * nothing.
+ * reply (lz-unread-reply): what it could not is NULL, or has a wrong length. Such a reply counts as
+ * lost: it proves nothing.
  */
 #pragma once
 

@@ -72,7 +72,7 @@ bool zkl_connection_is_idle(const zkl_connection *self);
  *  open. Call it without the mutex, and never from a callback: it joins
  *  libzookeeper's threads, and waits for the server for up to 4.5 s. While it is not
  *  idle that may be lost on the way: the machine resets a connection that is closed
- *  with replies unread, or before they come. */
+ *  with replies unread, or before they come (lz-reset). */
 void zkl_connection_close(zkl_connection *self);
 
 /** Frees it, disconnected. */

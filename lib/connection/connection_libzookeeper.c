@@ -22,7 +22,7 @@
 #include "telemetry/log.h"
 
 /* A request on its way. libzookeeper forgets some completions when a handle is
- * closed, so they are all kept in a list here. */
+ * closed (lz-forgotten), so they are all kept in a list here. */
 typedef struct pending {
     zkl_connection *self;
     zkl_operation_kind kind;
@@ -63,7 +63,7 @@ static void free_pending(pending *request) {
     free(request);
 }
 
-/* libzookeeper would come back, and hear the same, for ever. */
+/* libzookeeper would come back, and hear the same, for ever (lz-comes-back). */
 static void give_up(zkl_connection *self, zkl_session_state state, const char *why) {
     if (!self->abandoned) {
         self->abandoned = true;
@@ -72,7 +72,7 @@ static void give_up(zkl_connection *self, zkl_session_state state, const char *w
     }
 }
 
-/* What libzookeeper gives no event for. */
+/* What libzookeeper gives no event for (lz-refused-login). */
 static void look(zkl_connection *self) {
     const char *why = NULL;
     zkl_session_state state = zkl_transport_look(&self->transport, self->handle, &why);
@@ -212,7 +212,7 @@ static zkl_watch_event event_of(int type) {
                                      : ZKL_WATCH_EVENT_CREATED;
 }
 
-/* Each watcher of libzookeeper receives the session's events as well: those
+/* Each watcher of libzookeeper receives the session's events as well (lz-session-events): those
  * are the session watcher's work. */
 static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context) {
     (void)state;
@@ -234,7 +234,7 @@ static ZooWatcherType type_of(zkl_watch_kind kind) {
     return kind == ZKL_WATCH_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
 }
 
-/* No other call does that, and this one asks nobody and waits for nothing. */
+/* No other call does that (lz-local-removal), and this one asks nobody and waits for nothing. */
 static void forget_watches(zkl_operations *operations, const char *path, zkl_watch_kind kind) {
     zkl_connection *self = of(operations);
     if (self->handle != NULL && !self->abandoned) {
@@ -254,7 +254,7 @@ static int call_remove_watches(zhandle_t *handle, const zkl_operation *operation
 }
 
 /* The context of a watch is a number, not a pointer: libzookeeper may still have one to deliver
- * when its waiter has long gone. */
+ * when its waiter has long gone (lz-late-watch). */
 static int call(zhandle_t *handle, const zkl_operation *operation, pending *request) {
     const char *path = operation->path;
     const char *data = operation->data;
@@ -344,8 +344,8 @@ static zkl_session_news news_of(zhandle_t *handle, int state) {
     return news;
 }
 
-/* libzookeeper does not report a connection that it closes because the addresses have changed, nor
- * that no other is made. */
+/* libzookeeper does not report a connection that it closes because the addresses have changed
+ * (lz-silent-close), nor that no other is made. */
 static void tell_if_closed(zkl_connection *self) {
     if (!self->abandoned && zoo_state(self->handle) != ZOO_CONNECTED_STATE) {
         self->listener.session(self->listener.arg,
@@ -378,7 +378,7 @@ static void begin_requests(zkl_connection *self) {
 }
 
 /* One at a time, so that it is known which one is refused: the answer does not say. libzookeeper
- * keeps a copy of each. */
+ * keeps a copy of each (lz-credentials). */
 bool zkl_connection_introduce(zkl_connection *self) {
     zkl_credential given = ZKL_CREDENTIAL_INIT;
     if (!self->listener.next_credential(self->listener.arg, self->accepted, &given)) {
@@ -539,8 +539,8 @@ static void ignore(void *arg, const zkl_reply *reply) {
     (void)reply;
 }
 
-/* libzookeeper's I/O thread goes on waiting for the socket that was closed, for up to a third of
- * the session timeout, unless there is something to send. */
+/* libzookeeper's I/O thread goes on waiting for the socket that was closed (lz-asleep), for up to a
+ * third of the session timeout, unless there is something to send. */
 static void connect_now(zkl_connection *self) {
     const zkl_operation question = { .kind = ZKL_OPERATION_EXISTS, .path = "/" };
     (void)send_operation(&self->operations, &question, ignore, NULL);

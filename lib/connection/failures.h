@@ -1,6 +1,7 @@
 /*
  * Why connections to servers fail. libzookeeper tells that in its log only, and its log lines do
- * not name a handle. So failures are kept for the whole process, by the address in the line.
+ * not name a handle (lz-reasons). So failures are kept for the whole process, by the address in the
+ * line.
  */
 #pragma once
 

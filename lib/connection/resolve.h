@@ -2,7 +2,7 @@
  * Host names to addresses, on our own terms: libzookeeper resolves in its I/O
  * thread, in every loop while it is disconnected, spins when that fails, gives
  * up on the whole list for one bad name, and does not know IPv6 brackets. So
- * it is given addresses only.
+ * it is given addresses only (lz-resolver).
  */
 #pragma once
 

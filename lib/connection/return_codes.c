@@ -61,8 +61,9 @@ zkl_reply zkl_reply_of_code(int rc) {
 }
 
 /* Whether a server has said so about this very operation of a transaction: then nothing was
- * applied. When the connection is lost libzookeeper gives that as each operation's own error; and
- * servers check the session with each, and report it as if that one had failed. */
+ * applied. When the connection is lost libzookeeper gives that as each operation's own error
+ * (lz-multi-loss); and servers check the session with each, and report it as if that one had
+ * failed. */
 static bool is_failure(zkl_outcome outcome) {
     return outcome == ZKL_OUTCOME_NO_NODE || outcome == ZKL_OUTCOME_REFUSED ||
            outcome == ZKL_OUTCOME_NOT_EMPTY;

@@ -13,7 +13,8 @@
 
 enum { CALLBACKS = 4 };
 
-/* libzookeeper keeps the pointer to the callbacks, and Cyrus SASL that to the secret. */
+/* libzookeeper keeps the pointer to the callbacks (lz-sasl-pointers), and Cyrus SASL that to the
+ * secret. */
 struct zkl_sasl {
     const zkl_security *options;
     sasl_callback_t callbacks[CALLBACKS];

@@ -11,9 +11,9 @@
 
 #include "base/error_message.h"
 
-/* After a failure libzookeeper skips an address (ZOOKEEPER-2466): of an even number it tries one
- * half for ever, without a pause. So an even number gets another one, where no time is lost: each
- * address is tried as often as any other, and none twice in a row. NULL: out of memory. */
+/* After a failure libzookeeper skips an address (lz-skip): of an even number it tries one half for
+ * ever, without a pause. So an even number gets another one, where no time is lost: each address is
+ * tried as often as any other, and none twice in a row. NULL: out of memory. */
 static char *make_odd(const char *addresses) {
     char *given = NULL;
     bool is_even = zkl_addresses_count(addresses) % 2 == 0;
@@ -84,8 +84,8 @@ int zkl_transport_open(zkl_transport *self, const zkl_transport_call *wanted, zh
     return ZKL_OK;
 }
 
-/* Some versions of libzookeeper have one buffer for all threads: what is read here may be an
- * address of another client, and is no more than a hint. */
+/* Some versions of libzookeeper have one buffer for all threads (lz-shared-buffer): what is read
+ * here may be an address of another client, and is no more than a hint. */
 bool zkl_transport_server(zhandle_t *handle, char address[ZKL_ADDRESS_SIZE]) {
     int state = zoo_state(handle);
     const char *server = zoo_get_current_server(handle);
@@ -104,8 +104,8 @@ static bool is_elsewhere(zhandle_t *handle, const char *addresses) {
            !zkl_addresses_contain(addresses, address, strlen(address));
 }
 
-/* libzookeeper compares hosts without their ports: it may take a list for the same as the last one,
- * and stays at a port that is not given any more. */
+/* libzookeeper compares hosts without their ports (lz-ports): it may take a list for the same as
+ * the last one, and stays at a port that is not given any more. */
 static bool give_servers(const zkl_transport *self, zhandle_t *handle, const char *given) {
     if (zkl_addresses_look_same(self->given, given) && strcmp(self->given, given) != 0) {
         (void)zoo_set_servers(handle, ZKL_ADDRESS_OF_NOBODY);
@@ -164,9 +164,9 @@ static bool is_connected_to(int descriptor, const struct sockaddr *peer, socklen
            other_length == length && memcmp(&other, peer, length) == 0;
 }
 
-/* libzookeeper, as distributions build it, opens sockets without close-on-exec, and reveals only
- * the address at the other end. So another connection of this process to the same server is marked
- * too. Without /proc none is. */
+/* libzookeeper, as distributions build it, opens sockets without close-on-exec (lz-cloexec), and
+ * reveals only the address at the other end. So another connection of this process to the same
+ * server is marked too. Without /proc none is. */
 void zkl_transport_close_on_exec(zhandle_t *handle) {
     struct sockaddr_storage address = { 0 };
     socklen_t length = sizeof(address);

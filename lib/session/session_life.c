@@ -172,7 +172,7 @@ static void look_at_protection(zkl_session *session) {
 }
 
 /* A connection that libzookeeper closes itself, as the servers' addresses have changed, is lost
- * without a word. */
+ * without a word (lz-silent-close). */
 static void on_connected(zkl_session *session, const zkl_session_news *news) {
     on_disconnected(session);
     bool is_new = !session->established;

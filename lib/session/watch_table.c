@@ -138,10 +138,10 @@ static void tell_newcomers(const zkl_watch *watch) {
 static void send_removal(zkl_watch *watch);
 
 /* Where the server has none, as it has dropped its event or was never asked to set it again,
- * libzookeeper keeps its own part, and would set it again on each new connection. Nobody has asked
- * for the path since, so no newer watch goes with it. It may just have been set on a connection
- * that we have not heard of: that one is removed then. What was turned away or lost stays, to be
- * sent again. */
+ * libzookeeper keeps its own part (lz-own-part), and would set it again on each new connection.
+ * Nobody has asked for the path since, so no newer watch goes with it. It may just have been set on
+ * a connection that we have not heard of: that one is removed then. What was turned away or lost
+ * stays, to be sent again. */
 static void on_removed(void *arg, const zkl_reply *reply) {
     zkl_watch *watch = arg;
     zkl_operations *operations = watch->table->sender->operations;
@@ -372,9 +372,10 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_
 
 /* ---- Another connection ------------------------------------------------------------------ */
 
-/* libzookeeper sets its watches again, but nobody says whether it did: a server may turn that away
- * as any request; it drops the events of a node that may not be read any more; and a new handle
- * has no watches. So each is asked for again. What fires before the answer is in it. */
+/* libzookeeper sets its watches again, but nobody says whether it did (lz-set-watches): a server
+ * may turn that away as any request; it drops the events of a node that may not be read any more;
+ * and a new handle has no watches. So each is asked for again. What fires before the answer is in
+ * it. */
 static void arm_again(zkl_watch *watch) {
     if (watch->kind == ZKL_WATCH_CHILDREN) {
         zkl_watch_waiter *waiters = detach_all(watch);

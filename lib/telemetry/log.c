@@ -12,8 +12,8 @@
 #include "base/process_mutex.h"
 #include "base/threads.h"
 
-/* Of libzookeeper's warnings and errors: between two that are told, and until one is told without
- * the news that it may have brought. */
+/* Of libzookeeper's warnings and errors (lz-flood): between two that are told, and until one is
+ * told without the news that it may have brought. */
 enum { PAUSE_MS = 10000, PATIENCE_MS = 1000 };
 
 typedef struct log_entry log_entry;
@@ -34,7 +34,7 @@ struct zkl_log {
     struct zkl_log *prev, *next;
 };
 
-/* libzookeeper's log function gets no context, so a process-wide list has to
+/* libzookeeper's log function gets no context (lz-reasons), so a process-wide list has to
  * tell which clients want its lines. */
 static zkl_log *open_logs;
 
@@ -64,7 +64,7 @@ zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level
     return log;
 }
 
-/* libzookeeper's lines come in floods: they leave half of the places to ours. */
+/* libzookeeper's lines come in floods (lz-flood): they leave half of the places to ours. */
 static void post(zkl_log *log, log_entry *entry, size_t places) {
     if (entry == NULL || !zkl_callback_queue_post(log->queue, &entry->callback, places)) {
         free(entry);
