@@ -167,10 +167,10 @@ ZKL_API zkl_lock *zkl_election_lock(const zkl_election *election);
  * timeout_ms  how long to wait until the servers have confirmed it: ZKL_FOREVER, or >= 0; 0 does
  *             not wait.
  *
- * The statuses are as in zkl_lock_release(): ZKL_OK, ZKL_PENDING (it has resigned, but the servers
- * have not confirmed it yet; it continues), ZKL_LOST (it had lost before; it can campaign again),
- * ZKL_NOT_HELD (it does not lead), ZKL_HANDLE_IN_USE (it campaigns: call zkl_lock_cancel) or
- * ZKL_IN_CALLBACK (only with a timeout other than 0).
+ * Blocks for at most timeout_ms. The statuses are as in zkl_lock_release(): ZKL_OK, ZKL_PENDING (it
+ * has resigned, but the servers have not confirmed it yet; it continues), ZKL_LOST (it had lost
+ * before; it can campaign again), ZKL_NOT_HELD (it does not lead), ZKL_HANDLE_IN_USE (it campaigns:
+ * call zkl_lock_cancel) or ZKL_IN_CALLBACK (only with a timeout other than 0).
  */
 ZKL_API int zkl_election_resign(zkl_election *election, int64_t timeout_ms);
 

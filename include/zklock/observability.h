@@ -156,7 +156,7 @@ ZKL_API int zkl_client_write_record(zkl_client *client, const char *path);
  *         least *length + 1. The text can be longer the next time, so leave some room.
  *
  * Any thread, also in a callback; it must have returned before zkl_client_close is
- * called. Locks and news from the servers wait only while the numbers are copied.
+ * called. Does not block; locks and news from the servers wait while the numbers are copied.
  * Returns ZKL_OK, ZKL_BUFFER_TOO_SMALL or ZKL_INVALID_ARGUMENT (also if metrics is 0). On all but
  * the first two *length is 0.
  *

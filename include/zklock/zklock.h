@@ -209,7 +209,7 @@ ZKL_CHECKED_API int zkl_client_open(const char *hosts, const zkl_client_options 
  *
  * timeout_ms  how long to wait for the servers to confirm the deletion of the client's
  *             nodes; 0 does not wait for it. Nodes that they refuse to delete are not waited for:
- *             they go with the session. In total the call takes up to timeout_ms, plus
+ *             they go with the session. In total the call blocks for up to timeout_ms, plus
  *             5 s for answers that are still to come (1 s if none comes), plus 5 s to end the
  *             session if the servers do not answer. (Without the wait for answers the machine
  *             would reset the connection, and the end of the session would be lost.) The call
@@ -526,7 +526,7 @@ ZKL_API int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *informatio
  * timeout_ms  how long to wait for the confirmation: ZKL_FOREVER, or >= 0; 0
  *             queues the deletion and returns at once.
  *
- * Returns
+ * Blocks for at most timeout_ms. Returns
  *   ZKL_OK             deleted, or the servers reported that the session is over, which deletes it;
  *                      with timeout 0: queued
  *   ZKL_PENDING        released, but not confirmed in time or before the handle was closed;
