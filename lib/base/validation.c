@@ -12,7 +12,8 @@ enum { PORT_MAX = 65535 };
 /* struct_size tells an older caller's struct from a newer one only if no field was
  * ever put into padding at the end: there must be none. */
 #define HAS_NO_TAIL(type, last)                                                                    \
-    _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)NULL)->last),            \
+    _Static_assert(sizeof(type) ==                                                                 \
+                       offsetof(type, last) + sizeof(__typeof__(((type *)NULL)->last)),            \
                    #type " ends in padding: fill it with a reserved field")
 HAS_NO_TAIL(zkl_client_options, security);
 HAS_NO_TAIL(zkl_security, sasl_host);
