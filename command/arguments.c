@@ -120,8 +120,8 @@ static int arguments_refuse(int why, char **argv) {
 
 /* Reads options up to the first argument that is none. Returns EXIT_DONE; if *ends is set, the exit
  * status. */
-static int read_options(const subcommand *of, const parser *reading, settings *all, int argc,
-                        char **argv, bool *ends) {
+static int arguments_read_options(const subcommand *of, const parser *reading, settings *all,
+                                  int argc, char **argv, bool *ends) {
     int option = 0;
     while ((option = getopt_long(argc, argv, reading->letters, reading->all, NULL)) != -1) {
         *ends = option == 'h' || option == HELP;
@@ -147,11 +147,11 @@ int subcommand_main(const subcommand *of, int argc, char **argv) {
     say_subcommand(of->name);
     arguments_prepare(&reading, of);
     opterr = 0;
-    int status = read_options(of, &reading, &all, argc, argv, &ends);
+    int status = arguments_read_options(of, &reading, &all, argc, argv, &ends);
     bool more = of->options_follow_first && optind < argc && strcmp(argv[optind - 1], "--") != 0;
     if (!ends && more) {
         char *first = argv[optind++];
-        status = read_options(of, &reading, &all, argc, argv, &ends);
+        status = arguments_read_options(of, &reading, &all, argc, argv, &ends);
         argv[--optind] = first;
     } else if (!ends && of->options_follow_first && optind + 1 < argc &&
                strcmp(argv[optind + 1], "--") == 0) { /* -- RESOURCE -- COMMAND */

@@ -62,7 +62,7 @@ typedef struct holder {
                              for yet */
 } holder;
 
-static pid_t front_of_signals; /* for the handler of signals */
+static pid_t front_of_signals; /* where the handler passes signals on to */
 
 /* Passes a signal on to the front. Others know this process by the node's data, and may signal it
  * to end the command. */

@@ -9,7 +9,7 @@
 
 enum { STEPS = 3, WAIT_MS = 5000, PAUSE_NS = 10000000, TRIES = 500 };
 
-/* Says what went wrong: before the next call of this thread, which has a message of its own. */
+/* Says what went wrong. It comes before this thread's next call, which has a message of its own. */
 static int report(const char *what, int status) {
     fprintf(stderr, "%s: %s. %s\n", what, zkl_strerror(status), zkl_error_message());
     return status;

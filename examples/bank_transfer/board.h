@@ -23,7 +23,7 @@ struct bank {
     char resources[ACCOUNTS][64]; /* one for each account */
     int processes;
     int threads;
-    int transfers; /* of each thread */
+    int transfers; /* how many each thread makes */
     int kills;
     int timeout_s;
     bool one_after_the_other; /* a transfer acquires two locks in the caller's order, rather than a

@@ -142,7 +142,7 @@ static void job_runs_when_the_reply_to_its_acquire_is_lost(void *arg) {
     zkl_testing_lose_reply(one.client, ZKL_TESTING_CREATE, carried_out);
     ZKL_TESTING_EXPECT(machine_run(&one, ZKL_FOREVER) == JOB_DONE);
     expect_each_step_once();
-    /* The node that it was not told of is the one that it held, and not one more. */
+    /* The node whose reply was lost is the one that it held: there is no second one. */
     zkl_testing_expect_clean(SESSION_MS);
     machine_close(&one);
 }
@@ -177,7 +177,7 @@ static void job_stops_when_it_has_lost_the_lock(void *arg) {
     one.fault = expire;
     ZKL_TESTING_EXPECT(machine_run(&one, ZKL_FOREVER) == JOB_LOST);
     ZKL_TESTING_EXPECT(row.steps_done == 5); /* the step under way; nobody had claimed the row */
-    /* And it can be run again, from where it stopped. */
+    /* It can be run again, from where it stopped. */
     ZKL_TESTING_EXPECT(machine_run(&one, ZKL_FOREVER) == JOB_DONE);
     expect_each_step_once();
     machine_close(&one);

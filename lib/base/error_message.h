@@ -32,7 +32,7 @@ static inline int zkl_check_may_wait(void) {
 
 /** Room for a message. */
 #define ZKL_MESSAGE_SIZE 640
-/** So many bytes of an input a message shows at most. */
+/** The most bytes of an input that a message shows. */
 #define ZKL_SHOWN_MAX 120
 
 /** Replaces the calling thread's message by a copy of `text`. NULL: it has none. */

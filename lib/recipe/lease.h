@@ -62,8 +62,8 @@ void zkl_lease_begin(zkl_lease *lease, int32_t tick_ms);
 /** Returns how long to wait between two probes of a session with this timeout. */
 int64_t zkl_lease_probe_period(int32_t timeout_ms);
 
-/** Begins anew for a new session, with the timeout that the servers agreed to. It began no earlier
- *  than begun_ms. */
+/** Begins the lease of a new session, with the timeout that the servers agreed to. It began no
+ *  earlier than begun_ms. */
 void zkl_lease_new_session(zkl_lease *lease, int32_t timeout_ms, int64_t begun_ms);
 
 /** Takes the new timeout that a new connection has given the same session. The old connection was

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** So many bytes of the data are looked at. */
+/** The most bytes of the data that are looked at. */
 #define ZKL_NODE_DATA_SHOWN_MAX 1536
 /** The NULs of the texts that are read from the data. */
 #define ZKL_NODE_DATA_ENDS 7

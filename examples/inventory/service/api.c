@@ -256,7 +256,7 @@ typedef struct task {
 } task;
 
 static void end_task(task *self) {
-    self->api->waiting--; /* as of orders */
+    self->api->waiting--; /* last, as for orders */
     free(self);
 }
 
@@ -354,7 +354,7 @@ static void api_on_read(inquiry *one) {
     } else {
         answer_error(self->to, how->status, how->reason, how->message);
     }
-    self->api->waiting--; /* as of orders */
+    self->api->waiting--; /* last, as for orders */
     free(self);
 }
 
