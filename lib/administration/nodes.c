@@ -84,13 +84,9 @@ static const void *copy_data(zkl_pool *pool, const zkl_reply *reply) {
     return copy;
 }
 
-/* Asks about the node at a path. ZKL_NO_NODE, with a message: there is none. */
-static int ask_path(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path,
-                    const char *acl, const zkl_reply **reply) {
-    zkl_question *question = NULL;
-    ZKL_TRY(
-        zkl_inquiry_ask_one(inquiry, kind, zkl_inquiry_full_path(inquiry, path), acl, &question));
-    *reply = &question->reply;
+/* Looks at a question that was tried. ZKL_NO_NODE, with a message: there is no such node. */
+static int look_at_answer(const zkl_question *question, const char *path) {
+    ZKL_TRY(zkl_questions_status(question, 1));
     if (question->reply.outcome == ZKL_OUTCOME_NO_NODE) {
         zkl_error_note("path", path, "there is no such node");
         return ZKL_NO_NODE;
@@ -98,11 +94,18 @@ static int ask_path(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *p
     return ZKL_OK;
 }
 
+/* Asks for the ACL and the data at once: that is one round trip. */
 static int fill_node(zkl_report *report, zkl_inquiry *inquiry, const char *path) {
-    const zkl_reply *acl = NULL;
-    const zkl_reply *reply = NULL;
-    ZKL_TRY(ask_path(inquiry, ZKL_OPERATION_GET_ACL, path, NULL, &acl));
-    ZKL_TRY(ask_path(inquiry, ZKL_OPERATION_GET, path, NULL, &reply));
+    zkl_question *acl = zkl_inquiry_questions(inquiry, 2);
+    ZKL_TRY(zkl_made(acl));
+    zkl_question *data = acl + 1;
+    acl->kind = ZKL_OPERATION_GET_ACL;
+    data->kind = ZKL_OPERATION_GET;
+    acl->path = data->path = zkl_inquiry_full_path(inquiry, path);
+    ZKL_TRY(zkl_inquiry_try(inquiry, acl, 2));
+    ZKL_TRY(look_at_answer(acl, path));
+    ZKL_TRY(look_at_answer(data, path));
+    const zkl_reply *reply = &data->reply;
     report->node = (zkl_node){ .struct_size = sizeof(zkl_node),
                                .data = copy_data(&report->pool, reply),
                                .size = reply->data_length,
@@ -110,7 +113,7 @@ static int fill_node(zkl_report *report, zkl_inquiry *inquiry, const char *path)
                                .made_ms = reply->made_ms,
                                .changed_ms = reply->changed_ms,
                                .session_id = reply->ephemeral_owner,
-                               .acl = copy_data(&report->pool, acl) };
+                               .acl = copy_data(&report->pool, &acl->reply) };
     return zkl_pool_status(&report->pool);
 }
 
@@ -125,10 +128,16 @@ int zkl_node_read(zkl_client *client, const char *path, int64_t timeout_ms, zkl_
     return status;
 }
 
+static int set_acl(zkl_inquiry *inquiry, const char *path, const char *acl) {
+    zkl_question *question = NULL;
+    ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_SET_ACL,
+                                zkl_inquiry_full_path(inquiry, path), acl, &question));
+    return look_at_answer(question, path);
+}
+
 int zkl_node_set_acl(zkl_client *client, const char *path, const char *acl, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
     zkl_inquiry inquiry;
-    const zkl_reply *reply = NULL;
     ZKL_TRY(check_path(path));
     if (zkl_node_name_is_protected(strrchr(path, '/') + 1)) {
         return zkl_refuse("path", path, "is that of a protected node, whose ACL nobody may set");
@@ -136,7 +145,7 @@ int zkl_node_set_acl(zkl_client *client, const char *path, const char *acl, int6
     ZKL_TRY(zkl_validate_pointer("acl", acl));
     ZKL_TRY(zkl_acl_validate("acl", acl));
     ZKL_TRY(zkl_inquiry_begin(&inquiry, client, timeout_ms));
-    int status = ask_path(&inquiry, ZKL_OPERATION_SET_ACL, path, acl, &reply);
+    int status = set_acl(&inquiry, path, acl);
     zkl_inquiry_end(&inquiry);
     return status;
 }
