@@ -8,6 +8,11 @@
 
 /** Says so if there is no lock root: a user who finds nothing may have asked in the wrong place. */
 void ask_about_root(const settings *all, zkl_client *client);
+/** Says so if the lock root was made together with `node`, which we have made below it in the last
+ *  `within_ms`. Costs a round trip only if `node` is the first of its resource: where another was,
+ *  the root existed. */
+void ask_about_new_root(const settings *all, zkl_client *client, const char *node,
+                        int64_t within_ms);
 
 /** Opens a client, asks, and closes it. `about` names what was asked, for the message if it fails.
  *  Returns the exit status. */

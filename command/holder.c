@@ -203,9 +203,6 @@ static int connect_client(holder *self) {
         return exit_status_of(status);
     }
     holder_send(self, MESSAGE_CONNECTED, ZKL_OK);
-    if (!self->job->quiet && self->job->resources[0][0] != '/') {
-        ask_about_root(self->job->settings, self->client);
-    }
     return choose_grace(self);
 }
 
@@ -502,8 +499,12 @@ static void verify(holder *self) {
     }
 }
 
+static bool is_by_others(int status) {
+    return status == ZKL_BUSY || status == ZKL_TIMEOUT || status == ZKL_QUEUE_FULL;
+}
+
 static int not_acquired(holder *self, int status) {
-    bool by_others = status == ZKL_BUSY || status == ZKL_TIMEOUT || status == ZKL_QUEUE_FULL;
+    bool by_others = is_by_others(status);
     if (status == ZKL_CANCELLED) {
         return EXIT_NOT_ACQUIRED; /* the front knows which signal it was */
     }
@@ -565,8 +566,23 @@ static int hold_once(holder *self) {
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
+/* Tells of a lock root that did not exist: before the command is started, and after the acquire, so
+ * that nobody waits for an answer which is known where the resource was locked before. */
+static void tell_of_root(const holder *self, int status) {
+    const settings *all = self->job->settings;
+    if (self->job->quiet || self->job->resources[0][0] == '/') {
+        return;
+    }
+    if (status == ZKL_OK) {
+        ask_about_new_root(all, self->client, self->grant.node, channel_now_ms() - self->began_ms);
+    } else if (!is_by_others(status) && status != ZKL_CANCELLED) {
+        ask_about_root(all, self->client);
+    }
+}
+
 static int acquire_and_hold(holder *self) {
     int status = acquire(self);
+    tell_of_root(self, status);
     if (status == ZKL_OK && self->job->permits > 0) {
         status = take_slot(self);
     }

@@ -159,8 +159,11 @@ class Shows(CommandTest):
         message = f"/{self.resource}/locks: does not exist"
         for arguments in ("ls",), ("status", "x"), ("deadlocks",), ("top",):
             self.assertIn(message, self.run_it(0, arguments[0], *hosts, *arguments[1:])[1])
-        self.assertNotIn(message, self.run_it(0, "run", "-q", *hosts, "/elsewhere/x", "true")[1])
-        self.assertIn(message, self.run_it(0, "run", *hosts, "x", "true")[1])
+        self.assertEqual(self.run_it(0, "run", "-q", *hosts, "/elsewhere/x", "true")[1], "")
+        self.assertEqual(self.run_it(0, "run", *hosts, "/elsewhere/y", "true")[1], "")
+        made = f"/{self.resource}/locks: did not exist: nothing was ever locked there."
+        self.assertIn(made, self.run_it(0, "run", *hosts, "x", "true")[1])
+        self.assertEqual(self.run_it(0, "run", *hosts, "y", "true")[1], "")
         for arguments in ("ls",), ("status", "x"), ("deadlocks",), ("top",), ("run", "x", "true"):
             self.assertEqual(self.run_it(0, arguments[0], *hosts, *arguments[1:])[1], "")
 
@@ -177,6 +180,19 @@ class Shows(CommandTest):
             self.run_it(0, what, *hosts, *arguments)
         self.run_it(0, "run", *hosts, self.resource, "--", "true")
         self.assertEqual(asked, [10000] * 4 + [8000, 30000])
+
+    def test_nothing_of_the_lock_root_where_the_resource_was_locked_before(self):
+        asked = []
+
+        def note(opcode, _, reply):
+            asked.append(opcode)
+            return reply
+
+        hosts = ["--hosts", Between(note).address]
+        for reads in True, False:
+            asked.clear()
+            self.run_it(0, "run", *hosts, self.resource, "true")
+            self.assertEqual(GET_DATA in asked or GET_ACL in asked, reads)
 
     def test_nothing_as_well_if_it_cannot_be_written(self):
         for arguments in ("ls",), ("ls", "--json"), ("--help",):
