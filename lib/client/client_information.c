@@ -56,13 +56,16 @@ int zkl_client_info(zkl_client *client, zkl_client_information *information) {
 
 /* ---- Metrics -------------------------------------------------------------------------------- */
 
-/* What is so now is not counted up and down: it is collected when somebody asks. */
+/* What is so now is not counted up and down: it is collected when somebody asks. Of a node that is
+ * lent its lender knows who holds it, and who waits. */
 static void look_at_request(const zkl_request_runner *runner) {
     zkl_class_metrics *class = runner->sender.options.origin->metrics;
     if (class == NULL) {
         return;
     }
-    if (runner->request.stage == ZKL_STAGE_HELD) {
+    if (runner->request.options.lent) {
+        zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_COUNTED, ZKL_OK);
+    } else if (runner->request.stage == ZKL_STAGE_HELD) {
         class->held++;
     } else if (!runner->request.verdict.given) {
         class->waiting++;

@@ -40,21 +40,6 @@ int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
 
 /* ---- Information ---------------------------------------------------------------------- */
 
-/* 1: the request is there, and does not leave. */
-static uint64_t stays(const zkl_request_runner *runner) {
-    return runner != NULL && runner->request.stage < ZKL_STAGE_LEAVING ? 1 : 0;
-}
-
-/* Each request of the handle keeps its origin, as the handle itself does: so the others, of which
- * there may be thousands in the session, need not be looked at. */
-static uint64_t count_left_behind(const zkl_lock *lock) {
-    uint64_t count = lock->origin->keepers - 1 - stays(lock->change.upgrade);
-    for (size_t i = 0; i < lock->count; i++) {
-        count -= stays(lock->members[i].runner);
-    }
-    return count;
-}
-
 /* For a set: in the longest queue. */
 static int64_t find_position(const zkl_lock *lock) {
     int64_t furthest = -1;
@@ -74,7 +59,7 @@ static void tell_information(const zkl_lock *lock, zkl_lock_information *informa
     *information = (zkl_lock_information){
         .state = status == ZKL_SUSPECT ? ZKL_STATE_SUSPECT : lock->state,
         .lease_left_ms = left,
-        .pending_deletions = count_left_behind(lock),
+        .pending_deletions = lock->origin->leaving,
         .position = -1,
     };
     if (lock->state == ZKL_STATE_ACQUIRING) {

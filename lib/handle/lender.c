@@ -390,6 +390,19 @@ static void on_ended(zkl_loan *loan) {
     loan->runner = NULL;
 }
 
+/* A node that is idle is held by nobody, and a request is not who waits. */
+static void count_all(const zkl_loan *loan) {
+    const zkl_borrower *one = NULL;
+    if (loan->lending.stage == ZKL_LENDING_OURS) {
+        DL_FOREACH(loan->holders, one) {
+            ZKL_COUNT(one->lock->origin->metrics, held);
+        }
+    }
+    DL_FOREACH(loan->waiters, one) {
+        ZKL_COUNT(one->lock->origin->metrics, waiting);
+    }
+}
+
 static void note_others(zkl_loan *loan, zkl_lending_event_kind kind) {
     if (loan->lending.alone || kind == ZKL_LENDING_EVENT_ALONE) {
         loan->since_ms = now(loan);
@@ -424,6 +437,9 @@ static void on_news(void *arg, zkl_request_news news, int status) {
     case ZKL_REQUEST_DISCONNECTED:
         tell(loan, ZKL_LENDING_EVENT_CUT);
         tell_holders(loan, news, status);
+        break;
+    case ZKL_REQUEST_COUNTED:
+        count_all(loan);
         break;
     case ZKL_REQUEST_CONNECTED:
     case ZKL_REQUEST_DOWNGRADED:

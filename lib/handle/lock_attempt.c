@@ -136,9 +136,10 @@ static void on_downgraded(const lock_member *member, int status) {
 }
 
 static void note_end(zkl_lock *lock, const zkl_session *session) {
-    if (session->finished) {
+    bool is_given_up = session->finished || session->given_up;
+    if (lock->client->closed && session->finished) {
         lock->grant.ended = ZKL_CLOSED;
-    } else if (session->given_up && lock->grant.ended == ZKL_OK) {
+    } else if (is_given_up && lock->grant.ended == ZKL_OK) {
         lock->grant.ended = ZKL_PENDING;
     }
 }
@@ -181,6 +182,7 @@ static void on_news(void *arg, zkl_request_news news, int status) {
         break;
     case ZKL_REQUEST_ALONE: /* what is lent, and so not told to a handle */
     case ZKL_REQUEST_NEWCOMER:
+    case ZKL_REQUEST_COUNTED:
         break;
     case ZKL_REQUEST_ENDED:
         on_ended(member);

@@ -367,6 +367,7 @@ static void mark_guid(zkl_request *request) {
 static void forget_session(zkl_request *request, const char *guid) {
     zkl_request_await_no_more(request, ZKL_ACTION_BACK_OFF);
     request->retry.pause = false;
+    request->retry.rejoins = 0;
     request->draining = false;
     request->wait = (zkl_request_wait){ .watching = false };
     request->lost = (zkl_request_lost){ .twins = false };

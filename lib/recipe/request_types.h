@@ -216,7 +216,7 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 #define ZKL_REQUEST_RETRY(FIELD, of)                                                               \
     FIELD(of, FLAG, pause)          /* it pauses before it asks for anything else */               \
     FIELD(of, FLAG, probed_in_vain) /* a try has waited for the lease over one probe */            \
-    FIELD(of, COUNT, rejoins)       /* how often it has joined again */
+    FIELD(of, COUNT, rejoins)       /* how often it has joined again in this session */
 
 /** The resource's node, and those above it. */
 #define ZKL_REQUEST_PARENTS(FIELD, of)                                                             \

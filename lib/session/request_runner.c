@@ -326,6 +326,7 @@ static void end(zkl_request_runner *runner) {
     DL_DELETE(session->runners, runner);
     zkl_create_group_leave(&runner->sender);
     session->watched_bytes -= runner->watched_bytes;
+    runner->sender.options.origin->leaving--; /* it has left by now */
     zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_ENDED, ZKL_OK);
     zkl_request_origin_drop(runner->sender.options.origin);
     free(runner);
@@ -409,6 +410,13 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, const 
     }
 }
 
+static void note_leaving(zkl_request_runner *runner) {
+    if (!runner->is_leaving && runner->request.stage >= ZKL_STAGE_LEAVING) {
+        runner->is_leaving = true;
+        runner->sender.options.origin->leaving++;
+    }
+}
+
 static void step(zkl_request_runner *runner, const zkl_event *event) {
     zkl_recorder *recorder = runner->sender.session->recorder;
     zkl_assert(recorder, runner->request.stage != ZKL_STAGE_ENDED);
@@ -427,6 +435,7 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
         zkl_recorder_add_step(recorder, &recorded, zkl_session_now_ms(runner->sender.session),
                               &before, event, &actions);
     }
+    note_leaving(runner);
     zkl_assert(recorder, !actions.overflowed); /* those that had room are in the record */
     for (size_t i = 0; i < actions.count; i++) {
         bool last = i + 1 == actions.count;

@@ -26,6 +26,7 @@ typedef struct zkl_request_runner {
     unsigned watched_bytes; /* that it may come to need for all of its watches */
     unsigned char back_offs;
     bool blocker_is_ours;    /* the nearest that it waits for belongs to the same session */
+    bool is_leaving;         /* its origin counts it so */
     bool others_are_awaited; /* others of its set are: what it holds counts for nothing yet */
     zkl_recorded_mark recorded;
     struct event_queue *queued; /* what arises in the step under way; NULL: none is */

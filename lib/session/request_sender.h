@@ -20,7 +20,9 @@ typedef enum zkl_request_news {
      * watch has fired. */
     ZKL_REQUEST_ALONE,
     ZKL_REQUEST_NEWCOMER,
-    ZKL_REQUEST_ENDED /* the node is gone and the runner is about to be freed */
+    ZKL_REQUEST_COUNTED, /* of a node that is lent: the gauges are being collected, and who holds it
+                            or waits for it is to be counted in them */
+    ZKL_REQUEST_ENDED    /* the node is gone and the runner is about to be freed */
 } zkl_request_news;
 
 /** The callback may not call into the request's runner, but for zkl_request_runner_disown and
@@ -38,6 +40,7 @@ typedef struct zkl_request_origin {
     zkl_class_metrics *metrics; /* where they are counted; outlives the session. NULL: nowhere */
     uint64_t handle;            /* its number */
     unsigned keepers;
+    unsigned leaving; /* requests that are to be gone, and are not yet */
     int process;
     char paths[]; /* of its resources */
 } zkl_request_origin;

@@ -2,6 +2,7 @@
  * Who shares a node, how long it is lent or kept, and how often: a bound that is wrong costs those
  * who share it, or those who wait elsewhere.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "support/borrower.h"
@@ -34,6 +35,63 @@ static void expect_kept(borrower *self, int64_t local_number) {
 static void ignore_news(void *arg, const zkl_lock_event *event) {
     (void)event;
     (void)arg;
+}
+
+/* ---- What is told of them ------------------------------------------------------------------- */
+
+static uint64_t deletions_of(const borrower *self) {
+    zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
+    EXPECT_INT(zkl_lock_info(self->lock, &now), ZKL_OK);
+    return now.pending_deletions;
+}
+
+/* Of the handles of one loan only the first has made the request. */
+TEST(node_that_is_lent_is_no_deletion_of_any_handle) {
+    borrowers_begin(10, 0, 0);
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    borrower_start(&handles[1], ZKL_FOREVER);
+    EXPECT_INT(deletions_of(&handles[1]), 0);
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_OK);
+    EXPECT_INT(borrower_join(&handles[1]), ZKL_OK);
+    EXPECT_INT(deletions_of(&handles[0]), 0);
+    EXPECT_INT(deletions_of(&handles[1]), 0);
+    EXPECT_INT(borrower_release(&handles[1]), ZKL_OK);
+    EXPECT_INT(deletions_of(&handles[0]), 1); /* it has made the node */
+    EXPECT_INT(deletions_of(&handles[1]), 0);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(deletions_of(&handles[0]), 0);
+    borrowers_end();
+}
+
+static bool shows(const char *series, int value) {
+    static char text[64 * 1024];
+    char wanted[128];
+    size_t length = 0;
+    EXPECT_INT(zkl_client_metrics(lending_client, text, sizeof(text), &length), ZKL_OK);
+    const char *found = strstr(text, series);
+    found = found != NULL ? strstr(found, "} ") : NULL;
+    snprintf(wanted, sizeof(wanted), "} %d\n", value);
+    return found != NULL && strncmp(found, wanted, strlen(wanted)) == 0;
+}
+
+TEST(gauges_count_handles_and_not_the_node_that_they_share) {
+    borrowers_begin(10, 0, BORROWER_RETAIN_MS);
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    borrower_start(&handles[1], ZKL_FOREVER);
+    borrower_start(&handles[2], ZKL_FOREVER);
+    EXPECT(shows("\nzklock_held{", 1));
+    EXPECT(shows("\nzklock_waiting{", 2));
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_OK);
+    EXPECT_INT(borrower_join(&handles[1]), ZKL_OK);
+    EXPECT(shows("\nzklock_held{", 1));
+    EXPECT(shows("\nzklock_waiting{", 1));
+    EXPECT_INT(borrower_release(&handles[1]), ZKL_OK);
+    EXPECT_INT(borrower_join(&handles[2]), ZKL_OK);
+    EXPECT_INT(borrower_release(&handles[2]), ZKL_OK);
+    EXPECT_INT(borrowers_nodes(), 1);
+    EXPECT(shows("\nzklock_held{", 0)); /* it is kept, and nobody holds it */
+    EXPECT(shows("\nzklock_waiting{", 0));
+    borrowers_end();
 }
 
 /* ---- Who shares a node ---------------------------------------------------------------------- */

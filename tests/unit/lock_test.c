@@ -219,6 +219,21 @@ TEST(close_after_a_failed_authentication_is_not_confirmed) {
     desk_close(desk);
 }
 
+/* The client is open, and the node stays until its session has timed out. */
+TEST(release_that_a_failed_authentication_cuts_short_is_not_confirmed) {
+    lock_desk *desk = desk_open(NULL);
+    desk_hold(desk);
+    desk_begin(desk, desk_release, ZKL_FOREVER);
+    desk_enter_at_calls(desk, 1);
+    desk_leave(desk);
+    desk_tell(desk, ZKL_SESSION_STATE_AUTH_FAILED);
+    desk_enter(desk);
+    FAKE_ANSWER(&desk->fake, "remove", .outcome = ZKL_OUTCOME_SESSION_OVER);
+    desk_leave(desk);
+    EXPECT_INT(desk_join(desk), ZKL_PENDING);
+    desk_close(desk);
+}
+
 TEST(acquire_that_is_granted_when_its_client_closes_has_nothing) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);

@@ -72,6 +72,21 @@ CONVERSATION(own_node_deleted_again_and_again_is_made_after_a_pause, exclusive) 
     "backed_off          -> CREATE LIST",
 };
 
+CONVERSATION(own_node_deleted_for_the_first_time_in_a_session_is_made_at_once, exclusive) = {
+    WAITING("x2", "me3"),
+    "own_watch_fired     -> WATCH_OWN me3",
+    "own_watched NO_NODE -> UNWATCH REJOIN CREATE LIST",
+    "created me5         -> ",
+    "listed x2 me5       -> WATCH x2 WATCH_OWN me5",
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+    "disconnected        -> ",
+    "session_ended       -> REJOIN",
+    "connected           -> CREATE LIST",
+    "created me7         -> ",
+    "listed x2           -> REJOIN CREATE LIST",
+};
+
 /* No runner feeds such replies; the fuzzer does. What was never inspected stays untouched. */
 CONVERSATION(reply_that_nobody_awaits_takes_no_node, exclusive) = {
     CREATE_LOST,
