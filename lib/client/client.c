@@ -129,19 +129,6 @@ int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_sess
 
 /* ---- What handles need ---------------------------------------------------------- */
 
-zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_metrics *metrics,
-                                           const char *resource) {
-    zkl_request_facts facts = {
-        .log = client->log,
-        .metrics = metrics,
-        .node = "",
-        .record = zkl_log_record_begin(client->label, client->sessions->session.id),
-    };
-    facts.record.resource = resource;
-    facts.record.waited_ms = 0;
-    return facts;
-}
-
 int zkl_client_need_callbacks(zkl_client *client) {
     if (client->closed) {
         return ZKL_CLOSED;

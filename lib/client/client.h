@@ -61,7 +61,7 @@ struct zkl_client {
     size_t references;             /* the client itself and its lock handles */
     bool closed;
     uint64_t answers; /* of servers to requests, lost ones too */
-    bool stopping;    /* tells all threads to end */
+    bool stopping;    /* tells the sessions' threads to end */
     char *servers;
     zkl_pool pool; /* of the strings that follow */
     char *chroot;
@@ -86,16 +86,13 @@ struct zkl_client {
     zkl_timers timers;                                 /* of all sessions */
     pthread_t timer_thread;
     bool timer_thread_runs;
+    bool timers_stop; /* tells it to end */
 };
 
 /** Lock handles keep the client's memory, with the mutex held. */
 void zkl_client_keep(zkl_client *client);
 /** Without the mutex. */
 void zkl_client_drop(zkl_client *client);
-
-/** The facts for telemetry.h about a request of one of its handles that is not under way. */
-zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_metrics *metrics,
-                                           const char *resource);
 
 /** Opens the queue of the callbacks of handles if there is none yet, with the mutex held. ZKL_OK,
  *  ZKL_CLOSED, or ZKL_SYSTEM: its thread could not be started. */

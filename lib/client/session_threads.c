@@ -170,7 +170,7 @@ static void on_wake(void *arg) {
 static void *fire_timers(void *arg) {
     zkl_client *client = arg;
     ZKL_WITH_MUTEX(&client->mutex);
-    while (!client->stopping) {
+    while (!client->timers_stop) {
         zkl_timers_fire_due(&client->timers, zkl_clock_ms());
         wake_closing_thread(client);
         (void)zkl_condition_wait(&client->timers_changed, &client->mutex,
@@ -536,20 +536,28 @@ int zkl_sessions_add(zkl_client *client, zkl_client_session **result) {
 
 /* ---- Beginning and end ------------------------------------------------------- */
 
-static void stop_threads(zkl_client *client) {
+/* After the sessions, which may take seconds to end: calls that wait meanwhile have deadlines. */
+static void stop_timers(zkl_client *client) {
     pthread_mutex_lock(&client->mutex);
-    client->stopping = true;
+    client->timers_stop = true;
     zkl_condition_broadcast(&client->timers_changed);
-    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        zkl_condition_broadcast(&one->changed);
-    }
     pthread_mutex_unlock(&client->mutex);
     if (client->timer_thread_runs) {
         zkl_thread_join(client->timer_thread);
     }
+}
+
+static void stop_threads(zkl_client *client) {
+    pthread_mutex_lock(&client->mutex);
+    client->stopping = true;
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        zkl_condition_broadcast(&one->changed);
+    }
+    pthread_mutex_unlock(&client->mutex);
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
         zkl_thread_join(one->thread);
     }
+    stop_timers(client);
 }
 
 int zkl_sessions_start(zkl_client *client) {

@@ -54,22 +54,30 @@ static int acquire_again(zkl_lock *lock, zkl_lock_call *call) {
     return ZKL_OK;
 }
 
-/* The request decides by the deadline, so the call itself waits for ever. The decision may come in
- * the request's first step. */
+/* A try ends when it is answered; that of a search also when the search has no more time. */
+static int64_t limit_of(const zkl_lock_call *call) {
+    if (call->timeout_ms != 0) {
+        return call->timeout_ms;
+    }
+    const zkl_lock_search *search = call->lock->search;
+    return search != NULL && search->try_within_ms > 0 ? search->try_within_ms : ZKL_FOREVER;
+}
+
+/* The decision may come in the request's first step. */
 static int begin(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     if (is_acquired_again(lock, call->owner)) {
         return acquire_again(lock, call);
     }
     ZKL_TRY(check_idle(lock));
-    int64_t timeout_ms = call->timeout_ms;
-    call->timeout_ms = ZKL_FOREVER;
+    bool only_try = call->timeout_ms == 0;
+    call->timeout_ms = limit_of(call);
     if (!lock->is_set) {
         lock->members[0].mode = call->mode;
     }
     lock->grant.owner = call->owner;
     lock->state = ZKL_STATE_ACQUIRING;
-    int status = zkl_lock_begin_attempt(lock, timeout_ms);
+    int status = zkl_lock_begin_attempt(lock, only_try);
     if (status != ZKL_OK) {
         lock->state = ZKL_STATE_IDLE;
         return status;
@@ -79,6 +87,10 @@ static int begin(zkl_lock_call *call) {
         zkl_call_over(call);
     }
     return ZKL_OK;
+}
+
+static void time_out(zkl_lock_call *call) {
+    zkl_lock_time_out(call->lock);
 }
 
 /* ---- The end ------------------------------------------------------------------------------ */
@@ -145,7 +157,7 @@ static int check(const zkl_lock_call *call) {
 }
 
 static const zkl_lock_call_kind kind = {
-    .check = check, .begin = begin, .end = end, .obtains_grant = true
+    .check = check, .begin = begin, .time_out = time_out, .end = end, .obtains_grant = true
 };
 
 int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {

@@ -56,8 +56,10 @@ static void ask(zkl_lock_call *call) {
     note_status(call, call->status);
 }
 
-static bool has_limit(const zkl_lock_call *call) {
-    return !call->kind->obtains_grant && call->limit != NULL;
+/* Of a callback whose time is limited: behind the call. That of a thread is on its stack. */
+static zkl_timer *limit_of(zkl_lock_call *call) {
+    bool is_limited = call->application.ended != NULL && call->timeout_ms > 0;
+    return is_limited ? (zkl_timer *)(call + 1) : NULL;
 }
 
 static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
@@ -65,8 +67,8 @@ static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
         return;
     }
     call->state = state;
-    if (has_limit(call)) {
-        zkl_timer_stop(call->limit);
+    if (limit_of(call) != NULL) {
+        zkl_timer_stop(limit_of(call));
     }
     if (call->application.ended == NULL) {
         zkl_lock_callbacks_wake(&call->lock->calls);
@@ -84,16 +86,45 @@ void zkl_call_answer(zkl_lock_call *call, int status) {
     finish(call, ZKL_CALL_ANSWERED);
 }
 
+/* ---- Its time ----------------------------------------------------------------------------- */
+
+static void collect(zkl_lock_callback *callback);
+
+/* Nothing happens after the deadline, even if the callback runs late. A thread that has not woken
+ * yet may be over already. */
+static void on_limit(void *arg) {
+    zkl_lock_call *call = arg;
+    if (call->kind->time_out != NULL) {
+        call->kind->time_out(call);
+    } else if (call->application.ended == NULL) {
+        zkl_call_over(call);
+    } else {
+        collect(&call->callback);
+    }
+}
+
+/* The timers of any session will do. */
+static void set_limit(zkl_lock_call *call, zkl_timer *limit) {
+    if (call->timeout_ms == 0) {
+        on_limit(call);
+    } else if (call->timeout_ms != ZKL_FOREVER) {
+        *limit = (zkl_timer){ .fire = on_limit, .arg = call };
+        zkl_session_set_timer(&call->lock->client->sessions->session, limit, call->timeout_ms);
+    }
+}
+
 /* ---- A thread waits ----------------------------------------------------------------------- */
 
-static void wait_until_over(const zkl_lock_call *call) {
+static void wait_until_over(zkl_lock_call *call) {
     zkl_lock_callbacks *calls = &call->lock->calls;
-    bool waits = call->state == ZKL_CALL_WAITS && call->timeout_ms != ZKL_FOREVER;
-    int64_t deadline_ms = waits ? zkl_deadline(call->timeout_ms) : INT64_MAX;
-    bool in_time = true;
-    while (call->state == ZKL_CALL_WAITS && !calls->closing && in_time) {
-        in_time = zkl_lock_callbacks_wait(calls, deadline_ms);
+    zkl_timer limit = { .timers = NULL };
+    if (call->state == ZKL_CALL_WAITS) {
+        set_limit(call, &limit);
     }
+    while (call->state == ZKL_CALL_WAITS && !calls->closing) {
+        zkl_lock_callbacks_wait(calls);
+    }
+    zkl_timer_stop(&limit);
 }
 
 int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
@@ -143,25 +174,10 @@ static void collect(zkl_lock_callback *callback) {
     zkl_error_set(before);
 }
 
-/* Nothing happens after the deadline, even if the callback runs late. */
-static void on_limit(void *arg) {
-    collect(arg);
-}
-
-/* The timers of any session will do. */
-static void set_limit(zkl_lock_call *call) {
-    if (call->timeout_ms == 0) {
-        on_limit(call);
-    } else if (call->timeout_ms != ZKL_FOREVER) {
-        *call->limit = (zkl_timer){ .fire = on_limit, .arg = call };
-        zkl_session_set_timer(&call->lock->client->sessions->session, call->limit,
-                              call->timeout_ms);
-    }
-}
-
 static void tell(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
-    zkl_assert(callback->client->recorder, !has_limit(call) || call->limit->timers == NULL);
+    zkl_assert(callback->client->recorder,
+               limit_of(call) == NULL || limit_of(call)->timers == NULL);
     zkl_error_set(call->message);
     free(call->message);
     if (call->kind->tell != NULL) {
@@ -176,18 +192,18 @@ static void tell(zkl_lock_callback *callback) {
 
 static const zkl_lock_callback_kind callback_kind = { .collect = collect, .tell = tell };
 
-/* An acquire is granted just before its callback runs: else the handle is being closed. */
+/* Behind it are what it obtains, if its kind needs that, and its limit, if it may have one. An
+ * acquire is granted just before its callback runs: else the handle is being closed. */
 static int make(const zkl_lock_call *given, zkl_lock_call **result) {
     zkl_client *client = given->lock->client;
     size_t room = given->kind->room;
+    size_t limit = given->timeout_ms != ZKL_FOREVER ? sizeof(zkl_timer) : 0;
     ZKL_TRY(zkl_client_need_callbacks(client));
-    zkl_lock_call *call = calloc(1, sizeof(*call) + room);
+    zkl_lock_call *call = calloc(1, sizeof(*call) + limit + room);
     ZKL_TRY(zkl_made(call));
     *call = *given;
     if (call->kind->obtains_grant) {
-        call->granted = room > 0 ? (zkl_grant *)(call + 1) : &client->told;
-    } else {
-        call->limit = (zkl_timer *)(call + 1);
+        call->granted = room > 0 ? (zkl_grant *)((char *)(call + 1) + limit) : &client->told;
     }
     zkl_lock_callback_owe(&call->lock->calls, &call->callback, &callback_kind);
     *result = call;
@@ -200,7 +216,7 @@ static int start(zkl_lock_call *call) {
         zkl_lock_callback_forget(&call->callback);
         free(call);
     } else if (call->state == ZKL_CALL_WAITS) {
-        set_limit(call);
+        set_limit(call, limit_of(call));
     }
     return status;
 }

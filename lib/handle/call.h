@@ -4,6 +4,9 @@
  * and ends with a status. They differ in what waits: a thread, in zkl_call_wait, or a callback,
  * which is owed to the application once zkl_call_start has returned ZKL_OK.
  *
+ * The call keeps its deadline, in a timer, and nothing else does: what it waits for is told when
+ * its time has passed.
+ *
  * A callback is queued when the call is over, and asks for the status only when its turn comes, as
  * a thread does when it wakes. When its time passes or the handle is closed before that, the status
  * of that moment is kept for it.
@@ -20,14 +23,16 @@ typedef struct zkl_lock_call_kind {
     int (*check)(const zkl_lock_call *call);
     /* ZKL_OK: it is under way, or already over. Else it was refused, and nothing has happened. */
     int (*begin)(zkl_lock_call *call);
+    /* Its time has passed: what that leads to ends it. NULL: that ends it. */
+    void (*time_out)(zkl_lock_call *call);
     /* Returns its status. Called once: when it is over and its thread wakes, or its callback's turn
      * has come; when its time has passed; or when its handle is being closed. */
     int (*end)(zkl_lock_call *call);
     /* Calls the application back, without the mutex. NULL: the usual callback does. */
     void (*tell)(const zkl_lock_call *call);
     bool obtains_grant; /* an acquire or an upgrade: counted even if it cannot begin */
-    /* Behind the call of a callback: for its `limit`, or its `granted`. 0: the acquire has no
-     * limit, as its request decides by the deadline, and its grant is found when it is told. */
+    /* Behind the call of a callback, for its `granted`: an upgrade's. 0: it obtains none, or finds
+     * it when it is told. */
     size_t room;
 } zkl_lock_call_kind;
 
@@ -44,16 +49,13 @@ struct zkl_lock_call {
     const char *function; /* the public function's name */
     zkl_lock *lock;
     zkl_lock_owner owner;
-    int64_t timeout_ms;
-    zkl_mode mode; /* of an acquire */
+    int64_t timeout_ms; /* ZKL_FOREVER; 0: it does not wait */
+    zkl_mode mode;      /* of an acquire */
     union {
         uint64_t again; /* of an acquire: the number of the grant that is acquired again; 0: none */
         zkl_transaction *transaction; /* of a commit or a verification */
     };
-    union {
-        zkl_grant *granted; /* room for what it obtains; NULL: it is not asked for */
-        zkl_timer *limit;   /* of what obtains none: the end of its time. NULL: a thread waits */
-    };
+    zkl_grant *granted; /* room for what it obtains; NULL: it is not asked for */
     union {
         zkl_acquire_callback *acquired;
         zkl_status_callback *ended;

@@ -13,10 +13,10 @@ static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
     if (zkl_lock_is_of_other(lock, call->owner)) {
         return ZKL_NOT_OWNER;
     }
-    if (lock->is_set || zkl_lock_borrows(lock)) {
+    if (lock->is_set || lock->source->keeps_mode != NULL) {
         return zkl_refuse("lock", NULL,
                           lock->is_set ? "is a set: the modes of its resources stay"
-                                       : "is lent by its client: its mode stays");
+                                       : lock->source->keeps_mode);
     }
     if (lock->change.call != NULL || (from == ZKL_READ && zkl_lock_is_downgrading(lock))) {
         return ZKL_HANDLE_IN_USE;
@@ -58,9 +58,7 @@ static int begin_downgrade(zkl_lock_call *call) {
     return ZKL_OK;
 }
 
-static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade,
-                                              .end = end_change,
-                                              .room = sizeof(zkl_timer) };
+static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade, .end = end_change };
 
 int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
@@ -101,14 +99,15 @@ static void on_upgrade_news(void *arg, zkl_request_news news, int status) {
 
 static int start_upgrade(zkl_lock *lock) {
     const lock_member *member = &lock->members[0];
-    const zkl_run_start start = { .request = { .mode = ZKL_WRITE,
-                                               .companion = member->runner->request.own.node } };
+    const zkl_request_options wanted = { .mode = ZKL_WRITE,
+                                         .only_try = true,
+                                         .companion = member->runner->request.own.node };
     zkl_run_options options = {
         .began_ms = zkl_session_now_ms(member->runner->sender.session),
         .owner = { .arg = lock, .on_news = on_upgrade_news },
     };
     ZKL_TRY(zkl_lock_events_prepare(lock));
-    return zkl_lock_start_request(member, member->runner->sender.session, &start, &options,
+    return zkl_lock_start_request(member, member->runner->sender.session, &wanted, &options,
                                   &lock->change.upgrade);
 }
 

@@ -69,7 +69,7 @@ static void tell_information(const zkl_lock *lock, zkl_lock_information *informa
         information->lost_reason = lock->grant.lost_reason;
         information->mode = lock->grant.mode;
         information->token = lock->grant.token;
-        information->local_number = zkl_lock_local_number(lock);
+        information->local_number = lock->attempt.local_number;
         information->holds = lock->grant.holds;
         information->held_ms =
             zkl_session_now_ms(&lock->client->sessions->session) - lock->grant.granted_ms;

@@ -50,14 +50,6 @@ bool zkl_lock_has_ended(const zkl_lock *lock) {
 
 /* ---- For others to read ----------------------------------------------------------------- */
 
-bool zkl_lock_borrows(const zkl_lock *lock) {
-    return lock->borrower != NULL && lock->borrower->loan != NULL;
-}
-
-int64_t zkl_lock_local_number(const zkl_lock *lock) {
-    return lock->borrower != NULL ? lock->borrower->number : 0;
-}
-
 /* Not all of it is zeroed first: the path's room is more than the rest. */
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
     const zkl_request_runner *runner = lock->members[0].runner;
@@ -68,18 +60,41 @@ void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
     grant->token = lock->grant.token;
     grant->mode = lock->grant.mode;
     grant->stripe = 0;
-    grant->waited_ms = lock->grant.waited_ms;
-    grant->local_number = zkl_lock_local_number(lock);
+    grant->waited_ms = lock->grant.granted_ms - lock->attempt.began_ms;
+    grant->local_number = lock->attempt.local_number;
     grant->node[0] = '\0';
     if (runner != NULL) {
         zkl_request_runner_node_path(runner, grant->node);
     }
 }
 
+zkl_request_facts zkl_lock_facts(const lock_member *member, bool is_granted) {
+    const zkl_lock *lock = member->lock;
+    const zkl_client *client = lock->client;
+    const zkl_request_runner *runner = member->runner;
+    int64_t now_ms = zkl_session_now_ms(&client->sessions->session);
+    const zkl_session *session =
+        runner != NULL ? runner->sender.session : &client->sessions->session;
+    zkl_request_facts facts = { .log = client->log,
+                                .metrics = lock->origin->metrics,
+                                .mode = member->mode,
+                                .parent_path = member->path,
+                                .node = runner != NULL ? runner->request.own.node : "",
+                                .record = zkl_log_record_begin(client->label, session->id) };
+    facts.record.resource = member->resource;
+    facts.record.waited_ms = now_ms - lock->attempt.began_ms;
+    if (is_granted) {
+        facts.record.waited_ms = lock->grant.granted_ms - lock->attempt.began_ms;
+        facts.record.held_ms = now_ms - lock->grant.granted_ms;
+        facts.record.token = runner != NULL ? runner->request.own.zxid : lock->grant.token;
+    }
+    return facts;
+}
+
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status) {
     for (size_t i = first; i < lock->count; i++) {
-        zkl_telemetry_decided(zkl_client_request_facts(lock->client, lock->origin->metrics,
-                                                       lock->members[i].resource),
-                              status, "");
+        zkl_request_facts facts = zkl_lock_facts(&lock->members[i], false);
+        facts.record.waited_ms = 0;
+        zkl_telemetry_decided(facts, status, "");
     }
 }

@@ -31,7 +31,7 @@ typedef struct lock_member {
 typedef struct lock_several {
     uint64_t recorded; /* its number in the record */
     zkl_create_group *group;
-    zkl_timer turn; /* the next */
+    zkl_timer turn; /* for which it has asked */
 } lock_several;
 
 /** The acquire under way, or the last. */
@@ -39,8 +39,8 @@ typedef struct lock_attempt {
     int verdict;         /* ZKL_PENDING: there is none yet */
     unsigned why_member; /* whose is what follows */
     char *why;           /* of the verdict, for people; NULL: the status says all */
-    int64_t timeout_ms;
     int64_t began_ms;
+    int64_t local_number; /* of what its client has lent it; 0: it was lent nothing */
     zkl_set set;
     lock_several *several; /* NULL: there is one resource */
     zkl_session *session;
@@ -54,7 +54,6 @@ typedef struct lock_grant {
     zkl_mode mode;
     int64_t token;
     int64_t granted_ms;
-    int64_t waited_ms;
     int lost_reason;
     int ended; /* how its requests did: ZKL_OK by a server's word, ZKL_CLOSED with their client,
                   ZKL_PENDING with a session that was given up before the servers end it */
@@ -74,15 +73,29 @@ typedef struct zkl_lock_events {
     struct zkl_lock_message *for_grant, *for_loss; /* allocated in advance */
 } zkl_lock_events;
 
+/** Where the grants of a handle come from: requests of its own (lock_requests.c), or a node that
+ * its client lends it (loan.c). What these tell are events of its set. */
+typedef struct zkl_lock_source {
+    /* Of the attempt. How many of its members have begun, and so are counted, is told also where
+     * one could not. */
+    int (*start)(zkl_lock *lock, size_t *begun);
+    /* The time to wait is over: what waits fails. */
+    void (*time_out)(zkl_lock *lock);
+    /* Gives back what it holds; else calls it off. */
+    void (*leave)(zkl_lock *lock);
+    /* The client is being closed while it waits. NULL: the client sends it away. */
+    void (*close)(zkl_lock *lock);
+    /* When what has just been granted was, by the clock that the log knows. */
+    int64_t (*granted_ms)(const zkl_lock *lock);
+    const char *keeps_mode; /* why the mode of what is held stays; NULL: it can be changed */
+} zkl_lock_source;
+
 /** What a handle has that shares nodes with others of its client: lender.h. */
 typedef struct zkl_borrower {
     zkl_lock *lock;
     struct zkl_lender *lender;
     struct zkl_loan *loan; /* in which it takes part; NULL: none */
     bool holds;            /* and does not only wait */
-    int64_t number;        /* of its grant within the loan; 0: it was granted none */
-    int64_t granted_ms;
-    zkl_timer deadline;
     struct zkl_borrower *prev, *next;
 } zkl_borrower;
 
@@ -98,6 +111,7 @@ struct zkl_lock {
      * Never SUSPECT. */
     zkl_lock_state state : 8;
 
+    const zkl_lock_source *source; /* of the attempt */
     lock_attempt attempt;
     lock_grant grant;
     lock_change change;
@@ -128,44 +142,52 @@ bool zkl_lock_waits(const zkl_lock *lock);
 bool zkl_lock_is_downgrading(const zkl_lock *lock);
 /** Whether none of its requests is under way. */
 bool zkl_lock_has_ended(const zkl_lock *lock);
-/** Whether it holds what its client lends, or waits for it. */
-bool zkl_lock_borrows(const zkl_lock *lock);
-/** The second half of the token of the last grant; 0: it was of a node of its own. */
-int64_t zkl_lock_local_number(const zkl_lock *lock);
 
 /** Fills in the grant that is held. NULL: nobody asks for it. */
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
+/** What telemetry.h is told of a member, whose request may have ended, or not be its own. Of what
+ *  was granted how long that took, and how long it was held; else how long it has waited. */
+zkl_request_facts zkl_lock_facts(const lock_member *member, bool is_granted);
 /** Logs and counts that an acquire could not begin for the members from `first` on. */
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status);
 
-/* ---- The requests of a handle: lock_attempt.c ---------------------------------------------- */
+/* ---- An attempt: lock_attempt.c ------------------------------------------------------------- */
 
 /** ZKL_OK: its verdict will come, or has come already. */
-int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms);
-/** Starts a request of a member. The caller fills in of the options what is not the same for all
- *  requests of the handle. As zkl_request_runner_start. */
-int zkl_lock_start_request(const lock_member *member, zkl_session *session,
-                           const zkl_run_start *start, zkl_run_options *options,
-                           zkl_request_runner **runner);
-/** For a lender: what the request tells that a handle has in common with others. */
-void zkl_lock_take_news(zkl_lock *lock, zkl_request_news news, int status);
-/** The same: the acquire that waits has failed, without any request to blame. */
-void zkl_lock_fail(zkl_lock *lock, int status);
-/** The acquire that was granted returns: the lock is held from now on. */
-void zkl_lock_begin_hold(zkl_lock *lock);
+int zkl_lock_begin_attempt(zkl_lock *lock, bool only_try);
+/** The time of the acquire is over: its verdict comes soon, if it has none. */
+void zkl_lock_time_out(zkl_lock *lock);
 /** Cancels the acquire that waits, if there is one. */
 void zkl_lock_call_off(zkl_lock *lock);
-/** Releases the members that were granted, and cancels the others. */
-void zkl_lock_leave_queues(zkl_lock *lock);
-/** The same for one request, which continues on its own: *runner is NULL then. It may be NULL. */
-void zkl_lock_dismiss(zkl_request_runner **runner);
-/** The requests continue on their own until their nodes are gone. */
-void zkl_lock_let_go(zkl_lock *lock);
+/** The acquire that was granted returns: the lock is held from now on. */
+void zkl_lock_begin_hold(zkl_lock *lock);
+/** The writer's request was granted, and takes the place of the reader's, which is released. */
+void zkl_lock_take_writer(zkl_lock *lock);
 /** The lock is no longer held: a change of its mode that waits ends, and commits and verifications
  *  that were not sent, with ZKL_CLOSED if the client is closed, else with this status. */
 void zkl_lock_end_calls(zkl_lock *lock, int status);
-/** The writer's request was granted, and takes the place of the reader's, which is released. */
-void zkl_lock_take_writer(zkl_lock *lock);
+
+/** For its source: what a member is told. `arg`: the member. */
+void zkl_lock_on_news(void *arg, zkl_request_news news, int status);
+/** The same: the acquire that waits has failed, without any request to blame. */
+void zkl_lock_fail(zkl_lock *lock, int status);
+
+/* ---- Requests of its own: lock_requests.c --------------------------------------------------- */
+
+extern const zkl_lock_source zkl_lock_requests;
+
+/** Starts a request of a member. The caller fills in of the options what is not the same for all
+ *  requests of the handle. As zkl_request_runner_start. */
+int zkl_lock_start_request(const lock_member *member, zkl_session *session,
+                           const zkl_request_options *wanted, zkl_run_options *options,
+                           zkl_request_runner **runner);
+/** One request leaves, and continues on its own: *runner is NULL then. It may be NULL. */
+void zkl_lock_dismiss(zkl_request_runner **runner);
+/** The requests continue on their own until their nodes are gone. */
+void zkl_lock_let_go(zkl_lock *lock);
+
+/* ---- The end ----------------------------------------------------------------------------------
+ */
 
 /** The client is being closed: an acquire that waits ends at once. */
 void zkl_lock_client_closes(zkl_close_listener *listener);

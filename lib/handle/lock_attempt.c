@@ -1,6 +1,6 @@
 /*
- * The requests of a handle: one for each of its resources. What becomes of them is decided in
- * recipe/set.h: what they tell are its events, and its actions are carried out here.
+ * An acquire, until what it was granted is given back. What becomes of it is decided in
+ * recipe/set.h: what its source tells are events, and the actions are carried out here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "base/error_message.h"
 #include "handle/call.h"
 #include "handle/lender.h"
+#include "handle/loan.h"
 #include "handle/lock_events.h"
-#include "handle/lock_search.h"
 #include "session/explanation.h"
 #include "session/guarded_write.h"
 
@@ -23,18 +23,10 @@ static int64_t now(const zkl_lock *lock) {
 
 /* ---- Verdicts ----------------------------------------------------------------------------- */
 
-/* Of a set's next turn, or of the deadline for what is lent; NULL: it needs none. */
-static zkl_timer *timer_of(zkl_lock *lock) {
-    if (has_several(lock)) {
-        return &lock->attempt.several->turn;
-    }
-    return lock->borrower != NULL ? &lock->borrower->deadline : NULL;
-}
-
 static void decide(zkl_lock *lock, int verdict) {
     lock->attempt.verdict = verdict;
-    if (timer_of(lock) != NULL) {
-        zkl_timer_stop(timer_of(lock));
+    if (has_several(lock)) {
+        zkl_timer_stop(&lock->attempt.several->turn);
     }
     zkl_call_over(lock->pending);
 }
@@ -45,6 +37,7 @@ static void grant_all(zkl_lock *lock) {
         zkl_request_runner_hold_from_now(lock->members[i].runner,
                                          lock->origin->options->max_hold_ms);
     }
+    lock->grant.granted_ms = lock->source->granted_ms(lock);
     decide(lock, ZKL_OK);
 }
 
@@ -65,7 +58,7 @@ static zkl_lock_event make_event(zkl_lock *lock, zkl_lock_state state, const loc
                              .lock = lock,
                              .state = state,
                              .token = lock->grant.token,
-                             .local_number = zkl_lock_local_number(lock),
+                             .local_number = lock->attempt.local_number,
                              .resource = about != NULL ? about->resource : "" };
 }
 
@@ -155,7 +148,7 @@ static void on_ended(lock_member *member) {
     zkl_lock_end_calls(lock, ZKL_NOT_HELD);
 }
 
-static void on_news(void *arg, zkl_request_news news, int status) {
+void zkl_lock_on_news(void *arg, zkl_request_news news, int status) {
     lock_member *member = arg;
     switch (news) {
     case ZKL_REQUEST_DECIDED:
@@ -190,139 +183,26 @@ static void on_news(void *arg, zkl_request_news news, int status) {
     }
 }
 
-void zkl_lock_take_news(zkl_lock *lock, zkl_request_news news, int status) {
-    on_news(&lock->members[0], news, status);
-}
-
 void zkl_lock_fail(zkl_lock *lock, int status) {
     feed(lock, &lock->members[0],
          &(zkl_set_event){ .kind = ZKL_SET_EVENT_MEMBER_FAILED, .status = status });
 }
 
-/* ---- An attempt --------------------------------------------------------------------------- */
+/* ---- What is decided of them all ------------------------------------------------------------ */
 
-static size_t watched_bytes(const zkl_lock *lock) {
-    size_t bytes = 0;
-    for (size_t i = 0; i < lock->count; i++) {
-        const lock_member *member = &lock->members[i];
-        bytes += zkl_request_runner_watched_bytes(member->path, member->permits,
-                                                  lock->origin->options->tell_contended != 0);
-    }
-    return bytes;
+static void on_turn(void *arg) {
+    feed(arg, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_TURN });
 }
 
-int zkl_lock_start_request(const lock_member *member, zkl_session *session,
-                           const zkl_run_start *start, zkl_run_options *options,
-                           zkl_request_runner **runner) {
-    const zkl_lock *lock = member->lock;
-    options->origin = lock->origin;
-    options->resource = member->resource;
-    options->parent_path = member->path;
-    options->thread = lock->grant.owner.thread;
-    return zkl_request_runner_start(session, start, options, runner);
-}
-
-/* Those of a set join again together, or none does. */
-static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms) {
-    bool is_bounded_try = timeout_ms == 0 && lock->search != NULL;
-    const zkl_lock_options *given = lock->origin->options;
-    const zkl_run_start start = {
-        .request = { .mode = member->mode,
-                     .permits = member->permits,
-                     .max_waiting = (unsigned)given->max_waiting,
-                     .only_try = timeout_ms == 0,
-                     .fail_on_session_expiry =
-                         has_several(lock) || given->fail_on_session_expiry != 0 },
-        .timeout_ms = is_bounded_try ? lock->search->try_within_ms : timeout_ms,
-    };
-    zkl_run_options options = {
-        .group = has_several(lock) ? lock->attempt.several->group : NULL,
-        .began_ms = lock->attempt.began_ms,
-        .owner = { .arg = member, .on_news = on_news },
-    };
-    return zkl_lock_start_request(member, lock->attempt.session, &start, &options, &member->runner);
-}
-
-/* How many have begun, and so are counted, is told also where one could not. */
-static int start(zkl_lock *lock, int64_t timeout_ms, size_t *begun) {
-    ZKL_TRY(zkl_lock_events_prepare(lock));
-    ZKL_TRY(zkl_client_choose_session(lock->client, watched_bytes(lock), &lock->attempt.session));
-    if (has_several(lock)) {
-        lock->attempt.several->group = zkl_create_group_make(lock->count);
-        ZKL_TRY(zkl_made(lock->attempt.several->group));
-    }
-    for (; *begun < lock->count; (*begun)++) {
-        ZKL_TRY(start_member(lock, &lock->members[*begun], timeout_ms));
-    }
-    return ZKL_OK;
-}
-
-static int borrow(zkl_lock *lock) {
-    ZKL_TRY(zkl_lock_events_prepare(lock));
-    return zkl_lender_ask(lock);
-}
-
-static int make_requests(zkl_lock *lock, int64_t timeout_ms) {
+/* What could not begin is called off. */
+static int start(zkl_lock *lock) {
     size_t begun = 0;
-    int status = zkl_lender_serves(lock) ? borrow(lock) : start(lock, timeout_ms, &begun);
+    int status = lock->source->start(lock, &begun);
     if (status != ZKL_OK) {
         zkl_lock_note_not_begun(lock, begun, status);
         feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_CALLED_OFF, .status = status });
     }
     return status;
-}
-
-void zkl_lock_leave_queues(zkl_lock *lock) {
-    if (zkl_lock_borrows(lock)) {
-        zkl_loan_leave(lock);
-        return;
-    }
-    for (size_t i = 0; i < lock->count; i++) {
-        if (lock->members[i].runner != NULL) {
-            zkl_request_runner_leave(lock->members[i].runner, ZKL_CANCELLED);
-        }
-    }
-}
-
-void zkl_lock_dismiss(zkl_request_runner **runner) {
-    zkl_request_runner *leaving = *runner;
-    *runner = NULL;
-    if (leaving != NULL) {
-        zkl_request_runner_disown(leaving);
-        zkl_request_runner_leave(leaving, ZKL_CANCELLED);
-    }
-}
-
-void zkl_lock_let_go(zkl_lock *lock) {
-    for (size_t i = 0; i < lock->count; i++) {
-        if (lock->members[i].runner != NULL) {
-            zkl_request_runner_disown(lock->members[i].runner);
-            lock->members[i].runner = NULL;
-        }
-    }
-    if (has_several(lock)) {
-        zkl_create_group_drop(lock->attempt.several->group);
-        lock->attempt.several->group = NULL;
-    }
-}
-
-/* ---- What is decided of them all ------------------------------------------------------------ */
-
-static int64_t time_left(const zkl_lock *lock) {
-    const lock_attempt *attempt = &lock->attempt;
-    if (attempt->timeout_ms == ZKL_FOREVER) {
-        return ZKL_FOREVER;
-    }
-    int64_t left = attempt->timeout_ms - (now(lock) - attempt->began_ms);
-    return left > 0 ? left : 0;
-}
-
-static void on_timer(void *arg) {
-    zkl_lock *lock = arg;
-    feed(lock, NULL,
-         &(zkl_set_event){ .kind = ZKL_SET_EVENT_TURN,
-                           .left_ms = time_left(lock),
-                           .connected = lock->attempt.session->connected });
 }
 
 /* The application hears only of the loss of a grant that it has got. */
@@ -352,19 +232,19 @@ static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_act
         tell_loss(lock, member, action->status);
         break;
     case ZKL_SET_ACTION_WAKE:
-        zkl_timers_set(lock->attempt.session->timers, timer_of(lock), now(lock));
+        zkl_timers_set(lock->attempt.session->timers, &lock->attempt.several->turn, now(lock));
         break;
-    case ZKL_SET_ACTION_WAIT:
-        zkl_session_set_timer(lock->attempt.session, timer_of(lock), action->left_ms);
+    case ZKL_SET_ACTION_TIME_OUT:
+        lock->source->time_out(lock);
         break;
     case ZKL_SET_ACTION_LEAVE:
-        zkl_lock_leave_queues(lock);
+        lock->source->leave(lock);
         break;
     case ZKL_SET_ACTION_LET_GO:
         zkl_lock_let_go(lock);
         break;
     case ZKL_SET_ACTION_JOIN:
-        (void)make_requests(lock, action->left_ms);
+        (void)start(lock);
         break;
     }
 }
@@ -387,24 +267,32 @@ static void feed(zkl_lock *lock, const lock_member *member, const zkl_set_event 
 
 /* ---- For the calls ------------------------------------------------------------------------ */
 
-int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms) {
+static const zkl_lock_source *source_of(const zkl_lock *lock) {
+    return zkl_lender_serves(lock) ? &zkl_loan_source : &zkl_lock_requests;
+}
+
+int zkl_lock_begin_attempt(zkl_lock *lock, bool only_try) {
     lock_attempt *attempt = &lock->attempt;
-    attempt->timeout_ms = timeout_ms;
     attempt->began_ms = now(lock);
     attempt->verdict = ZKL_PENDING;
-    if (timer_of(lock) != NULL) {
-        *timer_of(lock) = (zkl_timer){ .fire = on_timer, .arg = lock };
-    }
-    attempt->set = zkl_set_begin(lock->count, timeout_ms == 0,
-                                 lock->origin->options->fail_on_session_expiry != 0);
+    attempt->local_number = 0;
+    attempt->set =
+        zkl_set_begin(lock->count, only_try, lock->origin->options->fail_on_session_expiry != 0);
     if (has_several(lock)) {
+        attempt->several->turn = (zkl_timer){ .fire = on_turn, .arg = lock };
         attempt->several->recorded = 0;
     }
-    if (lock->borrower != NULL) {
-        lock->borrower->number = 0;
-    }
     keep_reason(&lock->members[0], (zkl_explanation){ "" });
-    return make_requests(lock, timeout_ms);
+    lock->source = source_of(lock);
+    return start(lock);
+}
+
+void zkl_lock_time_out(zkl_lock *lock) {
+    if (zkl_lock_waits(lock)) {
+        feed(lock, NULL,
+             &(zkl_set_event){ .kind = ZKL_SET_EVENT_TIMED_OUT,
+                               .connected = lock->attempt.session->connected });
+    }
 }
 
 void zkl_lock_call_off(zkl_lock *lock) {
@@ -418,8 +306,8 @@ void zkl_lock_client_closes(zkl_close_listener *listener) {
     zkl_lock *lock = (zkl_lock *)((char *)listener - offsetof(zkl_lock, close_listener));
     if (zkl_lock_waits(lock)) {
         feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_CLIENT_CLOSES });
-        if (zkl_lock_borrows(lock)) {
-            zkl_loan_leave(lock);
+        if (lock->source->close != NULL) {
+            lock->source->close(lock);
         }
     }
 }
@@ -444,12 +332,6 @@ static void note_grant(zkl_lock *lock) {
     lock_grant *grant = &lock->grant;
     grant->mode = lock->is_set ? ZKL_AS_OPENED : first->request.options.mode;
     grant->token = first->request.own.zxid;
-    grant->granted_ms = first->sender.granted_ms;
-    grant->waited_ms = grant->granted_ms - first->sender.options.began_ms;
-    if (zkl_lock_borrows(lock)) {
-        grant->granted_ms = lock->borrower->granted_ms;
-        grant->waited_ms = grant->granted_ms - lock->attempt.began_ms;
-    }
     tell_grant(lock);
 }
 
@@ -467,7 +349,10 @@ void zkl_lock_take_writer(zkl_lock *lock) {
     zkl_request_runner *reader = member->runner;
     member->runner = lock->change.upgrade;
     lock->change.upgrade = NULL;
-    member->runner->sender.options.owner = (zkl_request_owner){ .arg = member, .on_news = on_news };
+    member->runner->sender.options.owner =
+        (zkl_request_owner){ .arg = member, .on_news = zkl_lock_on_news };
+    lock->attempt.began_ms = member->runner->sender.options.began_ms;
+    lock->grant.granted_ms = member->runner->sender.granted_ms;
     note_grant(lock);
     zkl_lock_dismiss(&reader);
 }

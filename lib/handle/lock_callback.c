@@ -13,14 +13,13 @@ struct zkl_lock_wait {
     struct zkl_lock_wait *next;
 };
 
-bool zkl_lock_callbacks_wait(zkl_lock_callbacks *all, int64_t deadline_ms) {
+void zkl_lock_callbacks_wait(zkl_lock_callbacks *all) {
     struct zkl_lock_wait wait;
     zkl_condition_begin(&wait.over);
     LL_PREPEND(all->waits, &wait);
-    bool in_time = zkl_condition_wait(&wait.over, &all->client->mutex, deadline_ms);
+    (void)zkl_condition_wait(&wait.over, &all->client->mutex, INT64_MAX);
     LL_DELETE(all->waits, &wait);
     zkl_condition_end(&wait.over);
-    return in_time;
 }
 
 void zkl_lock_callbacks_wake(const zkl_lock_callbacks *all) {
@@ -105,7 +104,7 @@ void zkl_lock_callbacks_close(zkl_lock_callbacks *all) {
         end(all->running); /* it closes its own handle, and is not waited for */
     }
     while (all->inside > 0) {
-        (void)zkl_lock_callbacks_wait(all, INT64_MAX);
+        zkl_lock_callbacks_wait(all);
     }
     for (zkl_lock_callback *one = all->owed, *next; one != NULL; one = next) {
         next = one->next;

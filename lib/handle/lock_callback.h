@@ -52,9 +52,9 @@ void zkl_lock_callback_forget(zkl_lock_callback *self);
 /** Puts it into the queue, unless it is there already. */
 void zkl_lock_callback_post(zkl_lock_callback *self);
 
-/** Waits for a call of the handle, or a callback, that is over, or for its close. As
- *  zkl_condition_wait. */
-bool zkl_lock_callbacks_wait(zkl_lock_callbacks *all, int64_t deadline_ms);
+/** Waits for a call of the handle, or a callback, that is over, or for its close; or for nothing,
+ *  as zkl_condition_wait may. */
+void zkl_lock_callbacks_wait(zkl_lock_callbacks *all);
 /** Wakes all that wait so. */
 void zkl_lock_callbacks_wake(const zkl_lock_callbacks *all);
 

@@ -217,6 +217,7 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
     lock->client = lock->calls.client = client;
     lock->count = (unsigned)count;
     lock->is_set = is_set;
+    lock->source = &zkl_lock_requests;
     size_t room = 0;
     for (size_t i = 0; i < count; i++) {
         room += write_path(client, &members[i], NULL);

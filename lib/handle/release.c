@@ -4,17 +4,13 @@
 
 /* Logs and counts the release of what was lost before. */
 static void tell_lost(const zkl_lock *lock) {
-    int64_t now_ms = zkl_session_now_ms(&lock->client->sessions->session);
     for (size_t i = 0; i < lock->count; i++) {
         const zkl_request_runner *runner = lock->members[i].runner;
-        zkl_request_facts facts = zkl_client_request_facts(lock->client, lock->origin->metrics,
-                                                           lock->members[i].resource);
-        facts.record.session_id =
-            runner != NULL ? runner->sender.session->id : facts.record.session_id;
-        facts.record.waited_ms = -1;
-        facts.record.held_ms = now_ms - lock->grant.granted_ms;
-        facts.record.token = lock->grant.token;
         if (runner == NULL || runner->request.stage != ZKL_STAGE_HELD) {
+            zkl_request_facts facts = zkl_lock_facts(&lock->members[i], true);
+            facts.node = "";
+            facts.record.waited_ms = -1;
+            facts.record.token = lock->grant.token;
             zkl_telemetry_lost_released(facts);
         }
     }
@@ -27,7 +23,7 @@ static void leave(zkl_lock *lock, zkl_lock_state state) {
     lock->grant.ended = ZKL_OK;
     zkl_lock_dismiss(&lock->change.upgrade);
     zkl_lock_end_calls(lock, ZKL_NOT_HELD); /* a reconnect would send them after the deletion */
-    zkl_lock_leave_queues(lock);
+    lock->source->leave(lock);
 }
 
 void zkl_lock_give_up(zkl_lock *lock) {
@@ -80,7 +76,7 @@ static int end(zkl_lock_call *call) {
     return status;
 }
 
-static const zkl_lock_call_kind kind = { .begin = begin, .end = end, .room = sizeof(zkl_timer) };
+static const zkl_lock_call_kind kind = { .begin = begin, .end = end };
 
 int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;

@@ -80,36 +80,41 @@ static bool may_join_again(const zkl_set *set) {
             (set->failure == ZKL_SESSION_EXPIRED && !set->fail_on_session_expiry));
 }
 
-static void join(zkl_set *set, int64_t left_ms, zkl_set_actions *actions) {
+static void join(zkl_set *set, zkl_set_actions *actions) {
     *set = zkl_set_begin(set->size, set->only_try, set->fail_on_session_expiry);
     set_add(actions, ZKL_SET_ACTION_LET_GO);
-    set_add(actions, ZKL_SET_ACTION_JOIN)->left_ms = left_ms;
+    set_add(actions, ZKL_SET_ACTION_JOIN);
 }
 
-/* Joins again when the nodes are gone, unless the time is over: then the next requests would be
- * tries. */
-static void join_again(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
-    if (event->left_ms == 0) {
-        set_give_up(set, actions, event->connected ? ZKL_TIMEOUT : ZKL_DISCONNECTED, true);
-    } else if (set->under_way == 0) {
-        join(set, event->left_ms, actions);
-    } else {
-        set_add(actions, ZKL_SET_ACTION_WAIT)->left_ms = event->left_ms;
+/* Takes its turn: all leave before any joins again. */
+static void on_turn(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+    (void)event;
+    bool is_failed = set->stage == ZKL_SET_STAGE_FAILED;
+    if (is_failed && !may_join_again(set)) {
+        set_give_up(set, actions, set->failure, false);
+        return;
+    }
+    if (is_failed) {
+        set->stage = ZKL_SET_STAGE_LEAVING;
+    }
+    if (set->stage == ZKL_SET_STAGE_LEAVING && set->under_way == 0) {
+        join(set, actions);
+    } else if (is_failed) {
+        set_add(actions, ZKL_SET_ACTION_LEAVE);
     }
 }
 
-/* Takes its turn. WAIT comes before LEAVE, as the members may end while they leave. */
-static void on_turn(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
-    if (set->stage == ZKL_SET_STAGE_LEAVING) {
-        join_again(set, event, actions);
-    } else if (set->stage == ZKL_SET_STAGE_FAILED && may_join_again(set)) {
-        set->stage = ZKL_SET_STAGE_LEAVING;
-        join_again(set, event, actions);
-        if (set->stage == ZKL_SET_STAGE_LEAVING) {
-            set_add(actions, ZKL_SET_ACTION_LEAVE);
-        }
-    } else if (set->stage == ZKL_SET_STAGE_FAILED) {
+/* ---- Its time is over ------------------------------------------------------------------------ */
+
+/* Ends the wait. A failure that came first is told, unless it was to be mended. */
+static void on_timed_out(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+    bool is_failed = set->stage == ZKL_SET_STAGE_FAILED;
+    if (set->stage == ZKL_SET_STAGE_WAITING) {
+        set_add(actions, ZKL_SET_ACTION_TIME_OUT);
+    } else if (is_failed && !may_join_again(set)) {
         set_give_up(set, actions, set->failure, false);
+    } else if (is_failed || set->stage == ZKL_SET_STAGE_LEAVING) {
+        set_give_up(set, actions, event->connected ? ZKL_TIMEOUT : ZKL_DISCONNECTED, true);
     }
 }
 
@@ -138,6 +143,7 @@ static reaction *const reactions[] = {
     [ZKL_SET_EVENT_MEMBER_LOST] = on_member_lost,
     [ZKL_SET_EVENT_MEMBER_ENDED] = on_member_ended,
     [ZKL_SET_EVENT_TURN] = on_turn,
+    [ZKL_SET_EVENT_TIMED_OUT] = on_timed_out,
     [ZKL_SET_EVENT_CALLED_OFF] = on_called_off,
     [ZKL_SET_EVENT_CLIENT_CLOSES] = on_client_closes,
 };

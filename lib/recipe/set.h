@@ -9,7 +9,8 @@
  * nodes are gone: a new node would have to wait behind an old one of ours.
  *
  * A member's events come while its request is being fed, when no other request may be fed. So what
- * its failure leads to is done in the next TURN, for which WAKE asks.
+ * its failure leads to is done in the next TURN, for which WAKE asks. The call keeps the
+ * deadline, and tells of its end.
  */
 #pragma once
 
@@ -20,19 +21,20 @@
     EVENT(MEMBER_FAILED)  /* the verdict of a request; status: why */                              \
     EVENT(MEMBER_LOST)    /* what was granted to it is lost; status: why */                        \
     EVENT(MEMBER_ENDED)   /* its request is over, and its node is gone */                          \
-    EVENT(TURN)           /* WAKE or WAIT has asked for it. left_ms, connected */                  \
+    EVENT(TURN)           /* WAKE has asked for it */                                              \
+    EVENT(TIMED_OUT)      /* the time of its call is over. connected */                            \
     EVENT(CALLED_OFF)    /* by the user, or the requests could not be made; status: the verdict */ \
     EVENT(CLIENT_CLOSES) /* it ends the requests itself */
 
 #define ZKL_SET_ACTION_LIST(ACTION)                                                                \
-    ACTION(GRANT)  /* the verdict: all members hold */                                             \
-    ACTION(FAIL)   /* the verdict: status. late: there was no time to join again */                \
-    ACTION(LOSE)   /* what was granted is lost, or a part of it; status: why. Comes once */        \
-    ACTION(WAKE)   /* a TURN soon, when no request is being fed */                                 \
-    ACTION(WAIT)   /* a TURN when the time is over: left_ms */                                     \
-    ACTION(LEAVE)  /* releases the members that hold, and cancels the others */                    \
-    ACTION(LET_GO) /* leaves the requests to themselves until their nodes are gone */              \
-    ACTION(JOIN)   /* makes a request for each member: left_ms. The last action of a step */
+    ACTION(GRANT)    /* the verdict: all members hold */                                           \
+    ACTION(FAIL)     /* the verdict: status. late: there was no time to join again */              \
+    ACTION(LOSE)     /* what was granted is lost, or a part of it; status: why. Comes once */      \
+    ACTION(WAKE)     /* a TURN soon, when no request is being fed */                               \
+    ACTION(TIME_OUT) /* tells the members that wait that their time is over: they fail */          \
+    ACTION(LEAVE)    /* releases the members that hold, and cancels the others */                  \
+    ACTION(LET_GO)   /* leaves the requests to themselves until their nodes are gone */            \
+    ACTION(JOIN)     /* makes a request for each member. The last action of a step */
 
 #define ZKL_SET_STAGE_LIST(STAGE)                                                                  \
     STAGE(WAITING) /* it waits for the verdicts of its members */                                  \
@@ -51,7 +53,6 @@ typedef zkl_set_stage zkl_field_SET_STAGE;
 
 #define ZKL_SET_EVENT_FIELDS(FIELD, of)                                                            \
     FIELD(of, STATUS, status)                                                                      \
-    FIELD(of, NUMBER, left_ms) /* until its deadline; ZKL_FOREVER: it has none */                  \
     FIELD(of, FLAG, connected)
 
 typedef struct zkl_set_event {
@@ -61,7 +62,6 @@ typedef struct zkl_set_event {
 
 #define ZKL_SET_ACTION_FIELDS(FIELD, of)                                                           \
     FIELD(of, STATUS, status)                                                                      \
-    FIELD(of, NUMBER, left_ms)                                                                     \
     FIELD(of, FLAG, late)
 
 typedef struct zkl_set_action {

@@ -7,6 +7,7 @@
 
 #include "recipe/request.h"
 #include "recipe/request_common.h"
+#include "session/request_answers.h"
 #include "telemetry/record_file.h"
 
 /* Pauses double from the first to the longest, each shortened at random by up
@@ -37,111 +38,6 @@ static void queue_event(zkl_request_runner *runner, const zkl_event *event) {
     queued->list[queued->count++ % QUEUED_EVENTS_MAX] = *event;
 }
 
-/* The recipe's lists of actions and of events begin with operations and with their answers. */
-static zkl_event_kind answer_of(int action) {
-    return (zkl_event_kind)(action + ZKL_EVENT_CREATED);
-}
-
-/* For messages only: the recipe itself needs no position. */
-static void note_position(zkl_request_runner *runner, const zkl_list_answer *answer) {
-    if (answer->outcome != ZKL_OUTCOME_OK || runner->request.own.state != ZKL_OWN_NODE_OURS) {
-        return;
-    }
-    zkl_contenders_place place = zkl_request_place(&runner->request);
-    zkl_contenders_view view = zkl_contenders_examine(answer->children, &place);
-    if (runner->sender.position < 0) {
-        runner->sender.listed_ms = zkl_session_now_ms(runner->sender.session);
-    }
-    runner->sender.position = view.listed ? (int)view.earlier : -1;
-}
-
-/* A process that was stopped asks with a session that may be over; a server that lags would
- * still show its node. (A list that goes with a create comes after a write as it is.) */
-static bool must_settle(const void *arg) {
-    const zkl_request_runner *runner = arg;
-    return runner->request.own.state == ZKL_OWN_NODE_OURS &&
-           !zkl_liveness_is_fresh(&runner->sender.session->liveness);
-}
-
-/* Many may be told of one list, which takes time: the lease may end meanwhile. */
-static void on_listed(void *arg, const zkl_list_answer *answer) {
-    zkl_request_runner *runner = arg;
-    zkl_liveness_check_lease(&runner->sender.session->liveness);
-    zkl_event event = {
-        .kind = ZKL_EVENT_LISTED,
-        .outcome = answer->outcome,
-        .status = answer->status,
-        .fresh = zkl_liveness_is_fresh(&runner->sender.session->liveness),
-        .children = answer->children,
-    };
-    note_position(runner, answer);
-    zkl_request_runner_feed(runner, &event);
-}
-
-static void on_reply(void *arg, const zkl_reply *reply) {
-    zkl_request_runner *runner = arg;
-    zkl_event event = zkl_request_read_reply(&runner->sender, reply);
-    event.kind = answer_of(reply->tag);
-    zkl_request_runner_feed(runner, &event);
-}
-
-static void feed_outcome(zkl_request_runner *runner, zkl_event_kind kind, zkl_outcome outcome,
-                         int status) {
-    zkl_event event = { .kind = kind, .outcome = outcome, .status = status };
-    zkl_request_runner_feed(runner, &event);
-}
-
-static void on_watch_armed(void *arg, zkl_outcome outcome, int status) {
-    feed_outcome(arg, ZKL_EVENT_WATCHED, outcome, status);
-}
-
-static void on_watch_fired(void *arg, zkl_watch_event event) {
-    zkl_request_runner *runner = arg;
-    zkl_event fired = {
-        .kind = ZKL_EVENT_WATCH_FIRED,
-        .deleted = event == ZKL_WATCH_EVENT_DELETED,
-        .data_set = event == ZKL_WATCH_EVENT_CHANGED,
-        .fresh = zkl_liveness_is_fresh(&runner->sender.session->liveness),
-        .own_session = runner->blocker_is_ours,
-    };
-    zkl_request_runner_feed(runner, &fired);
-}
-
-/* The upgrade of what is held has a node of its own, which is to take its place. */
-static const char *find_upgrade(const void *arg) {
-    const zkl_request_runner *runner = arg;
-    for (const zkl_request_runner *one = runner->sender.session->runners; one != NULL;
-         one = one->next) {
-        const char *companion = one->request.options.companion;
-        if (companion != NULL && strcmp(companion, runner->request.own.node) == 0) {
-            return one->request.session.guid;
-        }
-    }
-    return "";
-}
-
-/* The half that is known of it, and the other half of ours. */
-static int64_t czxid_of(const zkl_request_runner *runner, zkl_watched_node node) {
-    const int64_t high = ~(int64_t)UINT32_MAX;
-    return node.zxid_low != 0 ? (runner->request.own.zxid & high) | node.zxid_low : 0;
-}
-
-static void on_own_watch_armed(void *arg, zkl_outcome outcome, int status) {
-    zkl_request_runner *runner = arg;
-    zkl_watched_node node = zkl_watch_table_node(&runner->holder_watch.own);
-    zkl_holder_watch_own_armed(&runner->holder_watch);
-    zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCHED,
-                                                  .outcome = outcome,
-                                                  .status = status,
-                                                  .zxid = czxid_of(runner, node),
-                                                  .own_session = node.own_session });
-}
-
-static void on_own_watch_fired(void *arg, zkl_watch_event event) {
-    (void)event;
-    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCH_FIRED });
-}
-
 /* ---- Time -------------------------------------------------------------- */
 
 static const int64_t NEVER = INT64_MAX;
@@ -161,15 +57,9 @@ static void set_limit(zkl_request_runner *runner, int64_t limit_ms) {
     set_timer(runner);
 }
 
-static void limit_to(zkl_request_runner *runner, int64_t duration_ms) {
-    set_limit(runner, zkl_session_deadline(runner->sender.session, duration_ms));
-}
-
 static void on_limit(zkl_request_runner *runner) {
-    bool was_granted = runner->sender.granted_ms >= 0;
     set_limit(runner, NEVER);
-    zkl_request_runner_feed(
-        runner, &(zkl_event){ .kind = was_granted ? ZKL_EVENT_HOLD_LIMIT : ZKL_EVENT_TIMED_OUT });
+    zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_HOLD_LIMIT });
 }
 
 /* One of the two at a time, as the runner may be gone then. */
@@ -252,12 +142,11 @@ void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_ho
         runner->others_are_awaited = false;
         runner->sender.granted_ms = zkl_session_now_ms(runner->sender.session);
     }
-    limit_to(runner, max_hold_ms);
+    set_limit(runner, zkl_session_deadline(runner->sender.session, max_hold_ms));
 }
 
 void zkl_request_runner_check_hold(zkl_request_runner *runner) {
-    if (runner->sender.granted_ms >= 0 &&
-        runner->limit_ms <= zkl_session_now_ms(runner->sender.session)) {
+    if (runner->limit_ms <= zkl_session_now_ms(runner->sender.session)) {
         on_limit(runner);
     }
 }
@@ -268,7 +157,6 @@ static bool is_lent(const zkl_request_runner *runner) {
 }
 
 static void tell_decided(zkl_request_runner *runner, int status) {
-    set_limit(runner, NEVER);
     if (status == ZKL_OK) {
         runner->back_offs = 0;
         /* The holder of a permit watches as few nodes as any other holder. */
@@ -356,7 +244,7 @@ static zkl_outcome send(zkl_request_runner *runner, const zkl_action *action) {
 static void ask(zkl_request_runner *runner, const zkl_action *action) {
     zkl_outcome outcome = send(runner, action);
     if (outcome != ZKL_OUTCOME_OK) {
-        queue_event(runner, &(zkl_event){ .kind = answer_of((int)action->kind),
+        queue_event(runner, &(zkl_event){ .kind = zkl_request_answer_of((int)action->kind),
                                           .outcome = outcome,
                                           .status = ZKL_SERVER_REFUSED });
     }
@@ -476,9 +364,13 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
 
 void zkl_request_runner_leave(zkl_request_runner *runner, int status) {
     bool holds = runner->request.stage == ZKL_STAGE_HELD;
-    zkl_request_runner_feed(
-        runner,
-        &(zkl_event){ .kind = holds ? ZKL_EVENT_RELEASED : ZKL_EVENT_CANCELLED, .status = status });
+    zkl_request_runner_feed(runner,
+                            &(zkl_event){ .kind = holds ? ZKL_EVENT_RELEASED : ZKL_EVENT_CANCELLED,
+                                          .status = holds ? ZKL_OK : status });
+}
+
+void zkl_request_runner_time_out(zkl_request_runner *runner) {
+    zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_TIMED_OUT });
 }
 
 void zkl_request_runner_disown(zkl_request_runner *runner) {
@@ -495,19 +387,13 @@ size_t zkl_request_runner_watched_bytes(const char *parent_path, unsigned permit
 
 /* ---- The beginning ----------------------------------------------------- */
 
-static const zkl_request_listener listener = { .replied = on_reply, .find_upgrade = find_upgrade };
-static const zkl_list_listener list_listener = { .listed = on_listed, .must_settle = must_settle };
-static const zkl_watch_listener watch_listener = { .armed = on_watch_armed,
-                                                   .fired = on_watch_fired };
-static const zkl_watch_listener own_watch_listener = { .armed = on_own_watch_armed,
-                                                       .fired = on_own_watch_fired };
-
 /* With what it needs only sometimes. */
-static zkl_request_runner *allocate(const zkl_run_start *start, const zkl_run_options *options) {
-    const char *companion = start->request.companion;
-    size_t nodes = zkl_contenders_room(start->request.permits);
+static zkl_request_runner *allocate(const zkl_request_options *wanted,
+                                    const zkl_run_options *options) {
+    const char *companion = wanted->companion;
+    size_t nodes = zkl_contenders_room(wanted->permits);
     size_t nearest = nodes > 1 ? nodes * sizeof(zkl_neighbour) : 0;
-    bool tells = tells_contended(options->origin, &start->request);
+    bool tells = tells_contended(options->origin, wanted);
     size_t children = tells ? sizeof(zkl_children_waiter) : 0;
     size_t name = companion != NULL ? strlen(companion) + 1 : 0;
     zkl_request_runner *runner = calloc(1, sizeof(*runner) + nearest + children + name);
@@ -522,9 +408,9 @@ static zkl_request_runner *allocate(const zkl_run_start *start, const zkl_run_op
     return runner;
 }
 
-static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_start *start,
+static zkl_request_runner *make_runner(zkl_session *session, const zkl_request_options *wanted,
                                        const zkl_run_options *options) {
-    zkl_request_runner *runner = allocate(start, options);
+    zkl_request_runner *runner = allocate(wanted, options);
     if (runner == NULL) {
         return NULL;
     }
@@ -532,12 +418,14 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_start
     runner->timer = (zkl_timer){ .fire = on_timer, .arg = runner };
     runner->limit_ms = runner->pause_ends_ms = NEVER;
     runner->sender.session = session;
-    runner->list = (zkl_list_waiter){ .arg = runner, .listener = &list_listener };
+    runner->list = (zkl_list_waiter){ .arg = runner, .listener = &zkl_request_list_listener };
     want_new_list(runner);
-    runner->watches = (zkl_watch_set){ .sender = &runner->sender, .listener = &watch_listener };
-    runner->holder_watch.own = (zkl_watch_waiter){ .arg = runner, .listener = &own_watch_listener };
+    runner->watches =
+        (zkl_watch_set){ .sender = &runner->sender, .listener = &zkl_request_watch_listener };
+    runner->holder_watch.own =
+        (zkl_watch_waiter){ .arg = runner, .listener = &zkl_request_own_watch_listener };
     runner->sender.request = &runner->request;
-    runner->sender.listener = &listener;
+    runner->sender.listener = &zkl_request_reply_listener;
     runner->sender.granted_ms = -1;
     runner->sender.position = -1;
     runner->sender.options = *options;
@@ -560,7 +448,7 @@ static void join_session(zkl_request_runner *runner) {
     zkl_create_group_join(&runner->sender);
 }
 
-int zkl_request_runner_start(zkl_session *session, const zkl_run_start *start,
+int zkl_request_runner_start(zkl_session *session, const zkl_request_options *wanted,
                              const zkl_run_options *options, zkl_request_runner **result) {
     if (session->established && !zkl_lease_is_possible(&session->liveness.lease)) {
         return ZKL_LEASE_IMPOSSIBLE;
@@ -569,22 +457,20 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_start *start,
     if (!zkl_session_make_guid(session, options->origin->options->revocable == 0, begun.guid)) {
         return ZKL_SYSTEM;
     }
-    zkl_request_runner *runner = make_runner(session, start, options);
+    zkl_request_runner *runner = make_runner(session, wanted, options);
     if (runner == NULL) {
         return ZKL_NO_MEMORY;
     }
     zkl_liveness_check_lease(&session->liveness);
     begun.lease_runs = session->liveness.lease_ample;
-    zkl_request_options request = start->request;
+    zkl_request_options request = *wanted;
     request.companion = runner->request.options.companion; /* its own copy */
     request.depth = depth_of(options->parent_path);
     request.is_member = options->group != NULL;
-    request.only_try = request.only_try || start->timeout_ms == 0;
     request.needs_lease = session->liveness.lease.tick_ms > 0;
     zkl_request_begin(&runner->request, &request, &begun);
     join_session(runner);
     *result = runner;
-    limit_to(runner, start->timeout_ms);
     zkl_liveness_wake(&session->liveness);
     if (!is_lent(runner)) {
         zkl_telemetry_begun(zkl_request_facts_of(&runner->sender));

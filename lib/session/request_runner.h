@@ -21,7 +21,7 @@ typedef struct zkl_request_runner {
     zkl_watch_set watches; /* on the nodes that it waits for */
     zkl_holder_watch holder_watch;
     zkl_timer timer;  /* for the earlier of the next two; INT64_MAX: never */
-    int64_t limit_ms; /* it waits until then at most, and once it is granted holds */
+    int64_t limit_ms; /* what is held is held until then at most */
     int64_t pause_ends_ms;
     unsigned watched_bytes; /* that it may come to need for all of its watches */
     unsigned char back_offs;
@@ -34,16 +34,10 @@ typedef struct zkl_request_runner {
     zkl_neighbour nearest[]; /* room to find those that it waits for, if they may be several */
 } zkl_request_runner;
 
-/** What a request begins with. */
-typedef struct zkl_run_start {
-    zkl_request_options request; /* without depth, is_member and needs_lease */
-    int64_t timeout_ms;          /* ZKL_FOREVER; 0: try; else the deadline */
-} zkl_run_start;
-
 /** Starts a request, and stores it in `result` before its first step, in which it
- *  may be decided and even end. ZKL_OK, or nothing was started: ZKL_NO_MEMORY,
- *  ZKL_SYSTEM (no random numbers) or ZKL_LEASE_IMPOSSIBLE. */
-int zkl_request_runner_start(zkl_session *session, const zkl_run_start *start,
+ *  may be decided and even end. `wanted`: without depth, is_member and needs_lease. ZKL_OK, or
+ * nothing was started: ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers) or ZKL_LEASE_IMPOSSIBLE. */
+int zkl_request_runner_start(zkl_session *session, const zkl_request_options *wanted,
                              const zkl_run_options *options, zkl_request_runner **result);
 
 /** Hands an event to the request; the runner may be gone when it returns. */
@@ -52,6 +46,9 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
 /** Releases what is held; else calls the request off, with this verdict if it has none. The runner
  *  may be gone when it returns. */
 void zkl_request_runner_leave(zkl_request_runner *runner, int status);
+
+/** The time to wait is over: if it waits it fails. The runner may be gone when it returns. */
+void zkl_request_runner_time_out(zkl_request_runner *runner);
 
 /** Tells the request if the lock has been held for as long as it may be: the timer
  *  may be late. The runner is still there when it returns. */

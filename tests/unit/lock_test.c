@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdio.h>
 
+#include "handle/lock.h"
 #include "support/lock_desk.h"
 
 /* ---- Acquire ---------------------------------------------------------------------- */
@@ -43,7 +44,10 @@ TEST(deadline_ends_the_acquire) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, 500);
     desk_enter_at_calls(desk, 2);
-    desk->fake.now_ms += 500;
+    desk->fake.now_ms += 499;
+    zkl_timers_fire_due(&desk->client->timers, desk->fake.now_ms);
+    EXPECT_INT(desk->lock->attempt.verdict, ZKL_PENDING);
+    desk->fake.now_ms += 1;
     zkl_timers_fire_due(&desk->client->timers, desk->fake.now_ms);
     desk_leave(desk);
     EXPECT_INT(desk_join(desk), ZKL_TIMEOUT);
@@ -177,7 +181,11 @@ TEST(release_waits_for_the_confirmation) {
 TEST(release_that_is_not_confirmed_in_time_is_pending) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
-    EXPECT_INT(zkl_lock_release(desk->lock, 1), ZKL_PENDING);
+    desk_begin(desk, desk_release, 500);
+    desk_enter_at_calls(desk, 1);
+    desk_leave(desk);
+    desk_pass(desk, 500);
+    EXPECT_INT(desk_join(desk), ZKL_PENDING);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
     desk_hold(desk); /* with another node, while the delete of the first is under way */
     EXPECT_INT(desk->fake.call_count, 1);

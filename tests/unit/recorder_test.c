@@ -260,7 +260,7 @@ TEST(record_of_a_set_reads_as_documented) {
     static const zkl_set_event events[] = {
         { .kind = ZKL_SET_EVENT_MEMBER_GRANTED },
         { .kind = ZKL_SET_EVENT_MEMBER_FAILED, .status = ZKL_NODE_DELETED },
-        { .kind = ZKL_SET_EVENT_TURN, .left_ms = 70, .connected = true },
+        { .kind = ZKL_SET_EVENT_TIMED_OUT, .connected = true },
     };
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
@@ -280,7 +280,8 @@ TEST(record_of_a_set_reads_as_documented) {
         "2 5 set=1 STEP size=2 fail_on_session_expiry granted=1 under_way=2 "
         "MEMBER_FAILED status=ZKL_NODE_DELETED -> WAKE\n"
         "3 5 set=1 STEP size=2 fail_on_session_expiry stage=FAILED granted=1 under_way=2 "
-        "failure=ZKL_NODE_DELETED TURN left_ms=70 connected -> WAIT left_ms=70 LEAVE\n"
+        "failure=ZKL_NODE_DELETED TIMED_OUT connected -> FAIL status=ZKL_TIMEOUT late LEAVE "
+        "LET_GO\n"
         "end records=3\n");
     PLAYED(text, 3, 0, 0);
     bench_close(&bench);

@@ -86,11 +86,11 @@ static void start_of(newsroom *room, const char *owner, int64_t began_ms, int64_
     static zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
     static zkl_request_origin origin = { .options = &lock_options, .keepers = 1 };
     lock_options.owner = owner;
-    const zkl_run_start start = { .request = { .mode = ZKL_EXCLUSIVE }, .timeout_ms = timeout_ms };
+    const zkl_request_options wanted = { .mode = ZKL_EXCLUSIVE, .only_try = timeout_ms == 0 };
     zkl_run_options options = {
         .origin = &origin, .resource = "stock", .parent_path = "/r", .began_ms = began_ms
     };
-    EXPECT_INT(zkl_request_runner_start(&room->session, &start, &options, &room->runner), ZKL_OK);
+    EXPECT_INT(zkl_request_runner_start(&room->session, &wanted, &options, &room->runner), ZKL_OK);
 }
 
 static void start_for_call(newsroom *room, int64_t began_ms, int64_t timeout_ms) {
@@ -160,12 +160,12 @@ TEST(records_of_a_lock_name_its_owner) {
 
 TEST(waiter_that_gives_up_says_behind_whom_and_for_how_long) {
     newsroom *room = open_room();
-    start(room, 200);
+    start(room, ZKL_FOREVER);
     queue_up(room, "lock-0000000002");
     FAKE_ANSWER(&room->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_ANSWER(&room->fake, "watch", .outcome = ZKL_OUTCOME_OK); /* its own node */
     room->fake.now_ms += 200;
-    zkl_timers_fire_due(&room->timers, room->fake.now_ms);
+    zkl_request_runner_time_out(room->runner);
     fake_answer_all(&room->fake, ZKL_OUTCOME_OK);
     fake_answer_all(&room->fake, ZKL_OUTCOME_OK);
     expect_lines(room, CONNECTED BEGIN "4 queued resource=stock owner=me" NODE

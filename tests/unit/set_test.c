@@ -39,10 +39,11 @@ static void step(zkl_set_event event) {
         EXPECT_TEXT(done, (expected));                                                             \
     } while (0)
 
-#define HAS_ITS_TURN(left, is_connected, expected)                                                 \
+#define HAS_ITS_TURN(expected) TELLS(TURN, ZKL_OK, expected)
+
+#define HAS_NO_TIME(is_connected, expected)                                                        \
     do {                                                                                           \
-        step((zkl_set_event){                                                                      \
-            .kind = ZKL_SET_EVENT_TURN, .left_ms = (left), .connected = (is_connected) });         \
+        step((zkl_set_event){ .kind = ZKL_SET_EVENT_TIMED_OUT, .connected = (is_connected) });     \
         EXPECT_TEXT(done, (expected));                                                             \
     } while (0)
 
@@ -65,12 +66,12 @@ TEST(lost_place_makes_all_leave_and_join_again_once_their_nodes_are_gone) {
     set = zkl_set_begin(2, false, false);
     TELLS(MEMBER_GRANTED, ZKL_OK, "nothing");
     TELLS(MEMBER_FAILED, ZKL_NODE_DELETED, "WAKE");
-    HAS_ITS_TURN(700, true, "WAIT left_ms=700 LEAVE");
+    HAS_ITS_TURN("LEAVE");
     TELLS(MEMBER_FAILED, ZKL_CANCELLED, "nothing");
     TELLS(MEMBER_ENDED, ZKL_OK, "nothing");
-    HAS_ITS_TURN(600, true, "WAIT left_ms=600");
+    HAS_ITS_TURN("nothing");
     TELLS(MEMBER_ENDED, ZKL_OK, "WAKE");
-    HAS_ITS_TURN(500, true, "LET_GO JOIN left_ms=500");
+    HAS_ITS_TURN("LET_GO JOIN");
     TELLS(MEMBER_GRANTED, ZKL_OK, "nothing");
     TELLS(MEMBER_GRANTED, ZKL_OK, "GRANT");
 }
@@ -81,37 +82,59 @@ TEST(grant_that_is_lost_before_the_others_come_is_a_lost_place) {
     TELLS(MEMBER_LOST, ZKL_LEASE_ENDED, "WAKE");
     TELLS(MEMBER_ENDED, ZKL_OK, "nothing");
     TELLS(MEMBER_ENDED, ZKL_OK, "nothing");
-    HAS_ITS_TURN(ZKL_FOREVER, true, "LET_GO JOIN left_ms=-1");
+    HAS_ITS_TURN("LET_GO JOIN");
 }
 
 TEST(first_failure_is_told_and_all_give_up) {
     set = zkl_set_begin(2, false, false);
     TELLS(MEMBER_FAILED, ZKL_NO_PERMISSION, "WAKE");
     TELLS(MEMBER_FAILED, ZKL_TIMEOUT, "nothing");
-    HAS_ITS_TURN(1, true, "FAIL status=ZKL_NO_PERMISSION LEAVE LET_GO");
-    HAS_ITS_TURN(1, true, "nothing");
+    HAS_ITS_TURN("FAIL status=ZKL_NO_PERMISSION LEAVE LET_GO");
+    HAS_ITS_TURN("nothing");
 }
 
 TEST(try_and_a_caller_that_wants_one_session_do_not_join_again) {
     set = zkl_set_begin(2, true, false);
     TELLS(MEMBER_FAILED, ZKL_NODE_DELETED, "WAKE");
-    HAS_ITS_TURN(0, true, "FAIL status=ZKL_NODE_DELETED LEAVE LET_GO");
+    HAS_ITS_TURN("FAIL status=ZKL_NODE_DELETED LEAVE LET_GO");
     set = zkl_set_begin(2, false, true);
     TELLS(MEMBER_FAILED, ZKL_SESSION_EXPIRED, "WAKE");
-    HAS_ITS_TURN(9, true, "FAIL status=ZKL_SESSION_EXPIRED LEAVE LET_GO");
+    HAS_ITS_TURN("FAIL status=ZKL_SESSION_EXPIRED LEAVE LET_GO");
     set = zkl_set_begin(2, false, false);
     TELLS(MEMBER_FAILED, ZKL_SESSION_EXPIRED, "WAKE");
-    HAS_ITS_TURN(9, false, "WAIT left_ms=9 LEAVE");
+    HAS_ITS_TURN("LEAVE");
 }
 
 TEST(place_that_is_lost_with_the_last_of_the_time_is_not_taken_again) {
     set = zkl_set_begin(2, false, false);
     TELLS(MEMBER_FAILED, ZKL_NODE_DELETED, "WAKE");
-    HAS_ITS_TURN(0, true, "FAIL status=ZKL_TIMEOUT late LEAVE LET_GO");
+    HAS_NO_TIME(true, "FAIL status=ZKL_TIMEOUT late LEAVE LET_GO");
+    HAS_ITS_TURN("nothing");
     set = zkl_set_begin(2, false, false);
     TELLS(MEMBER_FAILED, ZKL_NODE_DELETED, "WAKE");
-    HAS_ITS_TURN(9, false, "WAIT left_ms=9 LEAVE");
-    HAS_ITS_TURN(0, false, "FAIL status=ZKL_DISCONNECTED late LEAVE LET_GO");
+    HAS_ITS_TURN("LEAVE");
+    HAS_NO_TIME(false, "FAIL status=ZKL_DISCONNECTED late LEAVE LET_GO");
+    HAS_NO_TIME(false, "nothing");
+}
+
+TEST(members_that_wait_are_told_that_their_time_is_over) {
+    set = zkl_set_begin(2, false, false);
+    TELLS(MEMBER_GRANTED, ZKL_OK, "nothing");
+    HAS_NO_TIME(true, "TIME_OUT");
+    TELLS(MEMBER_FAILED, ZKL_TIMEOUT, "WAKE");
+    HAS_ITS_TURN("FAIL status=ZKL_TIMEOUT LEAVE LET_GO");
+    set = zkl_set_begin(1, false, false);
+    HAS_NO_TIME(true, "TIME_OUT");
+    TELLS(MEMBER_FAILED, ZKL_DISCONNECTED, "FAIL status=ZKL_DISCONNECTED");
+    set = zkl_set_begin(1, false, false);
+    TELLS(MEMBER_GRANTED, ZKL_OK, "GRANT");
+    HAS_NO_TIME(true, "nothing");
+}
+
+TEST(failure_that_comes_before_the_end_of_the_time_is_told) {
+    set = zkl_set_begin(2, false, false);
+    TELLS(MEMBER_FAILED, ZKL_NO_PERMISSION, "WAKE");
+    HAS_NO_TIME(true, "FAIL status=ZKL_NO_PERMISSION LEAVE LET_GO");
 }
 
 TEST(loss_of_what_is_held_is_told_once) {
@@ -135,11 +158,11 @@ TEST(set_that_is_called_off_or_cannot_begin_gives_up) {
 TEST(close_of_the_client_is_the_verdict_between_two_attempts_too) {
     set = zkl_set_begin(2, false, false);
     TELLS(MEMBER_FAILED, ZKL_NODE_DELETED, "WAKE");
-    HAS_ITS_TURN(9, true, "WAIT left_ms=9 LEAVE");
+    HAS_ITS_TURN("LEAVE");
     TELLS(CLIENT_CLOSES, ZKL_OK, "FAIL status=ZKL_CLOSED");
     TELLS(MEMBER_ENDED, ZKL_OK, "nothing");
     TELLS(MEMBER_ENDED, ZKL_OK, "nothing");
-    HAS_ITS_TURN(9, true, "nothing");
+    HAS_ITS_TURN("nothing");
 }
 
 /* ---- Walks ---------------------------------------------------------------------------------- */
@@ -215,13 +238,13 @@ static void leave(set_walk *walk) {
     }
 }
 
-static void join(set_walk *walk, int64_t left_ms) {
+static void join(set_walk *walk) {
     bool was_lost = walk->first_failure == ZKL_NODE_DELETED ||
                     walk->first_failure == ZKL_LEASE_ENDED ||
                     (walk->first_failure == ZKL_SESSION_EXPIRED && !walk->fails_with_session);
     seen.joins++;
     CHECK(walk, !walk->telling && !walk->is_try && was_lost);
-    CHECK(walk, left_ms != 0 && left_ms == walk->left_ms);
+    CHECK(walk, walk->left_ms != 0);
     CHECK(walk, all_are(walk, GONE));
     walk->first_failure = ZKL_OK;
     for (unsigned i = 0; i < walk->size; i++) {
@@ -230,6 +253,16 @@ static void join(set_walk *walk, int64_t left_ms) {
             return;
         }
         walk->members[i] = ASKS;
+    }
+}
+
+/* Who waits fails with it, as a request does. */
+static void time_out(set_walk *walk) {
+    CHECK(walk, !walk->telling && walk->left_ms == 0);
+    for (unsigned i = 0; i < walk->size; i++) {
+        if (walk->members[i] == ASKS) {
+            tell(walk, i, ZKL_SET_EVENT_MEMBER_FAILED, ZKL_TIMEOUT);
+        }
     }
 }
 
@@ -260,8 +293,8 @@ static void perform(set_walk *walk, const zkl_set_action *action) {
     case ZKL_SET_ACTION_WAKE:
         walk->turn_is_due = true;
         break;
-    case ZKL_SET_ACTION_WAIT:
-        CHECK(walk, action->left_ms == walk->left_ms && action->left_ms != 0);
+    case ZKL_SET_ACTION_TIME_OUT:
+        time_out(walk);
         break;
     case ZKL_SET_ACTION_LEAVE:
         leave(walk);
@@ -270,15 +303,13 @@ static void perform(set_walk *walk, const zkl_set_action *action) {
         memset(walk->members, 0, sizeof(walk->members)); /* GONE: they tell us nothing */
         break;
     case ZKL_SET_ACTION_JOIN:
-        join(walk, action->left_ms);
+        join(walk);
         break;
     }
 }
 
 static void feed(set_walk *walk, zkl_set_event_kind kind, int status) {
-    zkl_set_event event = {
-        .kind = kind, .status = status, .left_ms = walk->left_ms, .connected = chance(walk, 70)
-    };
+    zkl_set_event event = { .kind = kind, .status = status, .connected = chance(walk, 70) };
     zkl_set_actions actions;
     zkl_set_step(&walk->set, &event, &actions);
     CHECK(walk, actions.count <= ZKL_SET_ACTIONS_MAX);
@@ -309,9 +340,11 @@ static void move_member(set_walk *walk, unsigned i, bool faults) {
     }
 }
 
+/* The deadline comes before a turn that is due at the same time: timers fire in their order. */
 static void pass_time(set_walk *walk) {
     if (walk->left_ms > 0 && --walk->left_ms == 0) {
-        walk->turn_is_due = true; /* WAIT, or no more than nothing */
+        feed(walk, ZKL_SET_EVENT_TIMED_OUT, ZKL_OK);
+        CHECK(walk, walk->verdicts == 1 || walk->turn_is_due);
     }
 }
 

@@ -27,6 +27,7 @@ static void on_news(void *arg, zkl_request_news news, int status) {
     lock_owner *self = arg;
     bool is_connected = news == ZKL_REQUEST_CONNECTED;
     if (news == ZKL_REQUEST_DECIDED) {
+        zkl_timer_stop(&self->deadline);
         on_decided(self, status);
     } else if (news == ZKL_REQUEST_LOST) {
         fake_note(&self->stage->fake, "%slost %d", self->name, status);
@@ -125,12 +126,17 @@ int64_t stage_next_timer_in(const run_stage *stage) {
 
 /* ---- Requests --------------------------------------------------------------------- */
 
+static void on_deadline(void *arg) {
+    lock_owner *owner = arg;
+    zkl_request_runner_time_out(owner->runner);
+}
+
 int stage_start(run_stage *stage, lock_owner *owner, const char *parent, int64_t timeout_ms) {
     static const zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
     static zkl_request_origin origin = {
         .options = &lock_options, .handle = 2, .keepers = 1, .process = 1
     };
-    const zkl_run_start start = { .request = { .mode = ZKL_EXCLUSIVE }, .timeout_ms = timeout_ms };
+    const zkl_request_options wanted = { .mode = ZKL_EXCLUSIVE, .only_try = timeout_ms == 0 };
     zkl_run_options options = {
         .origin = &origin,
         .group = owner->group,
@@ -139,7 +145,13 @@ int stage_start(run_stage *stage, lock_owner *owner, const char *parent, int64_t
         .began_ms = zkl_session_now_ms(&stage->session),
         .owner = { .arg = owner, .on_news = on_news },
     };
-    return zkl_request_runner_start(&stage->session, &start, &options, &owner->runner);
+    owner->deadline = (zkl_timer){ .fire = on_deadline, .arg = owner };
+    zkl_session_set_timer(&stage->session, &owner->deadline, timeout_ms);
+    int status = zkl_request_runner_start(&stage->session, &wanted, &options, &owner->runner);
+    if (status != ZKL_OK) {
+        zkl_timer_stop(&owner->deadline);
+    }
+    return status;
 }
 
 void stage_feed(lock_owner *owner, zkl_event_kind kind) {

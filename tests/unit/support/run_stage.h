@@ -23,8 +23,9 @@ typedef struct lock_owner {
     int verdict;             /* 1: there is none yet */
     unsigned verdicts;
     bool ended;
-    bool disowns; /* it disowns its request at the verdict, as an acquire does */
-    bool listens; /* it listens to the state of the connection */
+    bool disowns;       /* it disowns its request at the verdict, as an acquire does */
+    bool listens;       /* it listens to the state of the connection */
+    zkl_timer deadline; /* the deadline of its request, as a call keeps it */
 } lock_owner;
 
 typedef struct run_stage {
