@@ -6,7 +6,6 @@
 
 #include "base/error_message.h"
 #include "client/client.h"
-#include "handle/loan.h"
 
 static int find_or_make(zkl_client *client, const char *key, zkl_lender **result) {
     size_t size = strlen(key) + 1;
@@ -68,17 +67,23 @@ bool zkl_lender_serves(const zkl_lock *lock) {
            (lock->members[0].mode != ZKL_READ || lock->origin->options->max_hold_ms == 0);
 }
 
-/* Nobody would acquire again what is kept when the last one has gone. */
-void zkl_lender_leave(const zkl_lock *lock) {
-    if (lock->borrower == NULL) {
-        return;
+void zkl_lender_unlist(zkl_lender *lender, zkl_mode mode, const struct zkl_loan *loan) {
+    if (lender->joined[mode] == loan) {
+        lender->joined[mode] = NULL;
     }
-    zkl_lender *lender = lock->borrower->lender;
-    lender->handles--;
-    for (size_t mode = 0; mode < ZKL_LENDER_MODES && lender->handles == 0; mode++) {
-        if (lender->joined[mode] != NULL) {
-            zkl_loan_keep_no_more(lender->joined[mode]);
-        }
+}
+
+/* Readers may have two nodes, that of a try beside another. The newest is joined and the other one
+ * only used up, because whoever has held the newest must get no older one. (Of other modes no two
+ * are granted at once: where another is joined, it waits.) */
+struct zkl_loan *zkl_lender_join_newest(zkl_lender *lender, zkl_mode mode, struct zkl_loan *loan,
+                                        int64_t czxid) {
+    struct zkl_loan *other = lender->joined[mode];
+    if (czxid < lender->newest) {
+        zkl_lender_unlist(lender, mode, loan);
+    } else if (other == NULL || mode == ZKL_READ) {
+        lender->joined[mode] = loan;
     }
-    zkl_lender_drop(lender);
+    lender->newest = czxid > lender->newest ? czxid : lender->newest;
+    return other != loan ? other : NULL;
 }

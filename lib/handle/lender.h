@@ -26,10 +26,15 @@ typedef struct zkl_lender {
 
 /** Gives the handle its lender, if its options ask for one. ZKL_OK or ZKL_NO_MEMORY. */
 int zkl_lender_find(zkl_lock *lock);
-/** The handle is closed. */
-void zkl_lender_leave(const zkl_lock *lock);
-/** A loan of it has ended. */
+/** One of its handles is closed, or a loan of it has ended. */
 void zkl_lender_drop(zkl_lender *lender);
 
 /** Whether its acquire, in the mode of the attempt, is for a node that is lent. */
 bool zkl_lender_serves(const zkl_lock *lock);
+
+/** Newcomers join this loan no more, if they do. */
+void zkl_lender_unlist(zkl_lender *lender, zkl_mode mode, const struct zkl_loan *loan);
+/** The loan was granted its node, of this czxid: newcomers join it, unless they join a newer one.
+ *  Returns another loan that they joined before, and which may be idle; NULL: there is none. */
+struct zkl_loan *zkl_lender_join_newest(zkl_lender *lender, zkl_mode mode, struct zkl_loan *loan,
+                                        int64_t czxid);

@@ -35,10 +35,8 @@ static zkl_loan **joined(const zkl_loan *loan) {
     return &loan->lender->joined[loan->mode];
 }
 
-static void unlist(zkl_loan *loan) {
-    if (*joined(loan) == loan) {
-        *joined(loan) = NULL;
-    }
+static void unlist(const zkl_loan *loan) {
+    zkl_lender_unlist(loan->lender, loan->mode, loan);
 }
 
 /* The last of what a function does with a loan. */
@@ -204,8 +202,6 @@ static void on_turn(void *arg) {
     let_go(loan);
 }
 
-/* ---- What the request tells ----------------------------------------------------------------- */
-
 static void tell(zkl_loan *loan, zkl_lending_event_kind kind) {
     (void)feed(loan, (zkl_lending_event){ .kind = kind });
 }
@@ -223,29 +219,15 @@ static void fail_all(zkl_loan *loan, int status) {
     }
 }
 
-/* Readers may have two nodes, that of a try beside another. The newest is joined and the other one
- * only used up, because whoever has held the newest must get no older one. (Of other modes no two
- * are granted at once: where another is joined, it waits.) */
-static void join_newest(zkl_loan *loan) {
-    zkl_lender *lender = loan->lender;
-    zkl_loan *other = *joined(loan);
-    int64_t czxid = loan->runner->request.own.zxid;
-    if (czxid < lender->newest) {
-        unlist(loan);
-    } else if (other == NULL || loan->mode == ZKL_READ) {
-        *joined(loan) = loan;
-    }
-    if (other != NULL && other != loan) {
-        wake(other); /* perhaps it is idle */
-    }
-    lender->newest = czxid > lender->newest ? czxid : lender->newest;
-}
-
 /* A request that only tried is joined by others from now on. */
 static void on_decided(zkl_loan *loan, int status) {
     if (status == ZKL_OK) {
         loan->since_ms = loan->idle_since_ms = now(loan);
-        join_newest(loan);
+        zkl_loan *other =
+            zkl_lender_join_newest(loan->lender, loan->mode, loan, loan->runner->request.own.zxid);
+        if (other != NULL) {
+            wake(other); /* perhaps it is idle */
+        }
         tell(loan, ZKL_LENDING_EVENT_GRANTED);
     } else {
         unlist(loan);
@@ -436,8 +418,11 @@ static int start(zkl_lock *lock, size_t *begun) {
 }
 
 /* Of its client's sessions a holder may be left when they have gone. */
-static void go(zkl_lock *lock) {
+static void leave_loan(zkl_lock *lock) {
     zkl_loan *loan = lock->borrower->loan;
+    if (loan == NULL) {
+        return;
+    }
     bool held = lock->borrower->holds;
     bool is_ended = held && loan->runner == NULL;
     loan->in_use++;
@@ -454,12 +439,6 @@ static void go(zkl_lock *lock) {
     tell(loan, held ? ZKL_LENDING_EVENT_RETURNED : ZKL_LENDING_EVENT_WENT);
     leave_behind(loan);
     let_go(loan);
-}
-
-static void leave_loan(zkl_lock *lock) {
-    if (lock->borrower->loan != NULL) {
-        go(lock);
-    }
 }
 
 /* Its time is its own: the request waits on for the others. */
@@ -485,12 +464,6 @@ const zkl_lock_source zkl_loan_source = { .start = start,
                                           .granted_ms = granted_ms,
                                           .keeps_mode = "is lent by its client: its mode stays" };
 
-void zkl_loan_keep_no_more(zkl_loan *loan) {
-    loan->in_use++;
-    (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_TURN, .idle = true });
-    let_go(loan);
-}
-
 zkl_loan *zkl_loan_begin_write(const zkl_lock *lock) {
     zkl_loan *loan = lock->borrower != NULL ? lock->borrower->loan : NULL;
     if (loan != NULL) {
@@ -505,4 +478,22 @@ void zkl_loan_end_write(zkl_loan *loan, bool is_lost) {
         (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_WRITTEN, .lost = is_lost });
         let_go(loan);
     }
+}
+
+/* Nobody would acquire again what is kept when the last handle has gone. */
+void zkl_loan_close_handle(const zkl_lock *lock) {
+    if (lock->borrower == NULL) {
+        return;
+    }
+    zkl_lender *lender = lock->borrower->lender;
+    lender->handles--;
+    for (size_t mode = 0; mode < ZKL_LENDER_MODES && lender->handles == 0; mode++) {
+        zkl_loan *loan = lender->joined[mode];
+        if (loan != NULL) {
+            loan->in_use++;
+            (void)feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_TURN, .idle = true });
+            let_go(loan);
+        }
+    }
+    zkl_lender_drop(lender);
 }

@@ -17,5 +17,5 @@ zkl_loan *zkl_loan_begin_write(const zkl_lock *lock);
 /** It is decided, or never was sent. is_lost: nobody knows whether it is applied. NULL is fine. */
 void zkl_loan_end_write(zkl_loan *loan, bool is_lost);
 
-/** Nobody would acquire again what is kept. */
-void zkl_loan_keep_no_more(zkl_loan *loan);
+/** The handle is closed. It may be one that shares no node. */
+void zkl_loan_close_handle(const zkl_lock *lock);

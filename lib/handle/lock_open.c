@@ -10,6 +10,7 @@
 #include "base/validation.h"
 #include "handle/call.h"
 #include "handle/lender.h"
+#include "handle/loan.h"
 #include "telemetry/metrics.h"
 
 /* ---- Input -------------------------------------------------------------------------------- */
@@ -299,7 +300,7 @@ void zkl_lock_close(zkl_lock *lock) {
         zkl_lock_callbacks_close(&lock->events->owed);
     }
     DL_DELETE(client->close_listeners, &lock->close_listener);
-    zkl_lender_leave(lock);
+    zkl_loan_close_handle(lock);
     zkl_request_origin_drop(lock->origin); /* its requests may keep it */
     lock->origin = NULL;
     pthread_mutex_unlock(&client->mutex);

@@ -2,7 +2,7 @@
  * the runner. With the client's mutex held. */
 #pragma once
 
-#include "session/request_runner.h"
+#include "session/request_run.h"
 
 extern const zkl_request_listener zkl_request_reply_listener;
 extern const zkl_list_listener zkl_request_list_listener;

@@ -8,40 +8,13 @@
  */
 #pragma once
 
-#include "session/create_group.h"
-#include "session/explanation.h"
-#include "session/holder_watch.h"
-#include "session/request_sender.h"
-#include "session/watch_set.h"
-
-typedef struct zkl_request_runner {
-    zkl_request_sender sender; /* first */
-    zkl_request request;
-    zkl_list_waiter list;
-    zkl_watch_set watches; /* on the nodes that it waits for */
-    zkl_holder_watch holder_watch;
-    zkl_timer timer;  /* for the earlier of the next two; INT64_MAX: never */
-    int64_t limit_ms; /* what is held is held until then at most */
-    int64_t pause_ends_ms;
-    unsigned watched_bytes; /* that it may come to need for all of its watches */
-    unsigned char back_offs;
-    bool blocker_is_ours;    /* the nearest that it waits for belongs to the same session */
-    bool is_leaving;         /* its origin counts it so */
-    bool others_are_awaited; /* others of its set are: what it holds counts for nothing yet */
-    zkl_recorded_mark recorded;
-    struct event_queue *queued; /* what arises in the step under way; NULL: none is */
-    struct zkl_request_runner *prev, *next;
-    zkl_neighbour nearest[]; /* room to find those that it waits for, if they may be several */
-} zkl_request_runner;
+#include "session/request_run.h"
 
 /** Starts a request, and stores it in `result` before its first step, in which it
  *  may be decided and even end. `wanted`: without depth, is_member and needs_lease. ZKL_OK, or
  * nothing was started: ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers) or ZKL_LEASE_IMPOSSIBLE. */
 int zkl_request_runner_start(zkl_session *session, const zkl_request_options *wanted,
                              const zkl_run_options *options, zkl_request_runner **result);
-
-/** Hands an event to the request; the runner may be gone when it returns. */
-void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event);
 
 /** Releases what is held; else calls the request off, with this verdict if it has none. The runner
  *  may be gone when it returns. */

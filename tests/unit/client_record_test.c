@@ -444,3 +444,15 @@ TEST(recipe_that_asks_for_too_much_aborts_and_leaves_the_record) {
     EXPECT(contains(path_of(name), " START -> CREATE "));
     remove_directory();
 }
+
+TEST(release_is_recorded_without_a_status) {
+    lock_desk *desk = desk_open(NULL);
+    make_directory();
+    desk_hold(desk);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
+    EXPECT_INT(zkl_client_write_record(desk->client, path_of("record")), ZKL_OK);
+    EXPECT(contains(path_of("record"), " RELEASED -> "));
+    remove_directory();
+    desk_answer_remove(desk);
+    desk_close(desk);
+}

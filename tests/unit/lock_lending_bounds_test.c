@@ -63,6 +63,34 @@ TEST(node_that_is_lent_is_no_deletion_of_any_handle) {
     borrowers_end();
 }
 
+TEST(deadline_without_a_connection_says_so_where_a_node_is_shared) {
+    borrowers_begin(10, 0, 0);
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    borrower_start(&handles[1], 1000);
+    zkl_testing_disconnect(lending_client, 3000);
+    EXPECT_INT(borrower_join(&handles[1]), ZKL_DISCONNECTED);
+    zkl_testing_sleep(RELATIVE_SESSION_MS);
+    borrowers_end();
+}
+
+/* A reader with a hold limit. */
+TEST(grant_of_a_node_of_its_own_has_no_local_number) {
+    zkl_lending lending = { .struct_size = sizeof(lending), .hand_offs = 10 };
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    borrowers_begin(10, 0, 0);
+    options.lending = &lending;
+    options.max_hold_ms = 60000;
+    borrower_open_again(&handles[0], &options);
+    handles[0].mode = ZKL_WRITE;
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(handles[0].grant.local_number, 1);
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_OK);
+    handles[0].mode = ZKL_READ;
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(handles[0].grant.local_number, 0);
+    borrowers_end();
+}
+
 static bool shows(const char *series, int value) {
     static char text[64 * 1024];
     char wanted[128];
