@@ -62,6 +62,7 @@ static const zkl_record_names enumerations[] = {
     [ZKL_RECORD_STAGE] = NAMES(ZKL_STAGE_LIST(NAME)),
     [ZKL_RECORD_OWN_NODE] = NAMES(ZKL_OWN_NODE_LIST(NAME)),
     [ZKL_RECORD_SET_STAGE] = NAMES(ZKL_SET_STAGE_LIST(NAME)),
+    [ZKL_RECORD_LENDING_STAGE] = NAMES(ZKL_LENDING_STAGE_LIST(NAME)),
 };
 
 const zkl_record_names *zkl_record_names_of(zkl_record_type type) {
@@ -101,6 +102,9 @@ static void add_status(zkl_text *text, int status) {
 #define SET_EVENT_FIELD(of, type, name) FIELD(zkl_set_event, of, type, name)
 #define SET_ACTION_FIELD(of, type, name) FIELD(zkl_set_action, of, type, name)
 #define SET_FIELD(of, type, name) FIELD(zkl_set, of, type, name)
+#define LENDING_EVENT_FIELD(of, type, name) FIELD(zkl_lending_event, of, type, name)
+#define LENDING_ACTION_FIELD(of, type, name) FIELD(zkl_lending_action, of, type, name)
+#define LENDING_FIELD(of, type, name) FIELD(zkl_lending_state, of, type, name)
 #define STATE_FIELD(of, type, name) FIELD(zkl_request, of, type, name)
 #define PART(LIST, name, of) ZKL_REQUEST_##LIST(STATE_FIELD, of)
 
@@ -120,6 +124,15 @@ const zkl_record_kinds zkl_record_set_actions = {
     NAMES(ZKL_SET_ACTION_LIST(NAME)),
     FIELDS(ZKL_SET_ACTION_FIELDS(SET_ACTION_FIELD, )),
 };
+const zkl_record_kinds zkl_record_lending_events = {
+    NAMES(ZKL_LENDING_EVENT_LIST(NAME)),
+    FIELDS(ZKL_LENDING_EVENT_FIELDS(LENDING_EVENT_FIELD, )),
+};
+const zkl_record_kinds zkl_record_lending_actions = {
+    NAMES(ZKL_LENDING_ACTION_LIST(NAME)),
+    FIELDS(ZKL_LENDING_ACTION_FIELDS(LENDING_ACTION_FIELD, )),
+};
+const zkl_record_fields zkl_record_lending_fields = FIELDS(ZKL_LENDING_FIELDS(LENDING_FIELD, ));
 const zkl_record_fields zkl_record_set_fields = FIELDS(ZKL_SET_FIELDS(SET_FIELD, ));
 const zkl_record_fields zkl_record_state_fields =
     FIELDS(ZKL_REQUEST_SELF(STATE_FIELD, ) ZKL_REQUEST_PARTS(PART));
@@ -298,16 +311,35 @@ void zkl_record_write_actions(zkl_text *text, const zkl_actions *actions) {
     }
 }
 
+static void add_step(zkl_text *text, const zkl_record_fields *fields, const void *before,
+                     const zkl_record_kinds *events, const void *event, size_t actions) {
+    zkl_text_add(text, "STEP");
+    add_fields(text, fields, before);
+    zkl_text_add(text, " ");
+    add_kind(text, events, event);
+    add_arrow(text, actions);
+}
+
+static void add_action(zkl_text *text, const zkl_record_kinds *actions, const void *action) {
+    zkl_text_add(text, " ");
+    add_kind(text, actions, action);
+}
+
 void zkl_record_write_set_step(zkl_text *text, const zkl_set *before, const zkl_set_event *event,
                                const zkl_set_actions *actions) {
-    zkl_text_add(text, "STEP");
-    add_fields(text, &zkl_record_set_fields, before);
-    zkl_text_add(text, " ");
-    add_kind(text, &zkl_record_set_events, event);
-    add_arrow(text, actions->count);
+    add_step(text, &zkl_record_set_fields, before, &zkl_record_set_events, event, actions->count);
     for (size_t i = 0; i < actions->count; i++) {
-        zkl_text_add(text, " ");
-        add_kind(text, &zkl_record_set_actions, &actions->list[i]);
+        add_action(text, &zkl_record_set_actions, &actions->list[i]);
+    }
+}
+
+void zkl_record_write_lending_step(zkl_text *text, const zkl_lending_state *before,
+                                   const zkl_lending_event *event,
+                                   const zkl_lending_actions *actions) {
+    add_step(text, &zkl_record_lending_fields, before, &zkl_record_lending_events, event,
+             actions->count);
+    for (size_t i = 0; i < actions->count; i++) {
+        add_action(text, &zkl_record_lending_actions, &actions->list[i]);
     }
 }
 

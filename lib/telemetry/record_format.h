@@ -4,7 +4,7 @@
  * each. Written by recorder.c; read and played back by tests/simulation/run
  * --replay. One file:
  *
- *     zklock-record version=6 library=0.1.0 process=4711 label=shop
+ *     zklock-record version=7 library=0.1.0 process=4711 label=shop
  *         opened=2026-11-21T08:26:18Z opened_ms=83000 dropped=0     (one line)
  *     1 83002 session=1 CONNECTED id=0x1000b2a3c0d0001 timeout_ms=10000
  *     2 83215 request=1 STATE session=1 path=/locks/stock session.connected session.guid=...
@@ -14,7 +14,7 @@
  *     6 83219 set=1 STEP size=2 under_way=2 MEMBER_FAILED status=ZKL_NODE_DELETED -> WAKE
  *     end records=6
  *
- * - STEP of a set is followed by its state before the event.
+ * - STEP of a set, or of a loan (loan=1), is followed by its state before the event.
  * - A line begins with the record's number (from 1, without gaps; those that the
  *   ring forgot are counted in `dropped`) and the client's clock in milliseconds,
  *   CLOCK_BOOTTIME; `opened` and `opened_ms` are one moment on both clocks.
@@ -36,6 +36,7 @@
 #pragma once
 
 #include "base/text.h"
+#include "recipe/lending.h"
 #include "recipe/request_types.h"
 #include "recipe/set.h"
 #include "telemetry/session_news.h"
@@ -43,7 +44,7 @@
 /** Rises when a program that reads the old version would refuse a new record or play it back
  *  wrongly: a line, field or name of an enumeration is added, removed, renamed or moved, or means
  *  something else. */
-#define ZKL_RECORD_VERSION 6
+#define ZKL_RECORD_VERSION 7
 
 /** No line is longer, with its newline: room for a STATE with the longest path,
  *  all of it escaped. */
@@ -91,7 +92,8 @@ typedef enum zkl_record_type {
     ZKL_RECORD_OUTCOME,
     ZKL_RECORD_STAGE,
     ZKL_RECORD_OWN_NODE,
-    ZKL_RECORD_SET_STAGE
+    ZKL_RECORD_SET_STAGE,
+    ZKL_RECORD_LENDING_STAGE
 } zkl_record_type;
 
 typedef struct zkl_record_field {
@@ -117,10 +119,13 @@ extern const zkl_record_kinds zkl_record_events;
 extern const zkl_record_kinds zkl_record_actions;
 extern const zkl_record_kinds zkl_record_set_events;
 extern const zkl_record_kinds zkl_record_set_actions;
+extern const zkl_record_kinds zkl_record_lending_events;
+extern const zkl_record_kinds zkl_record_lending_actions;
 
-/** Every field of a request, and of a set. */
+/** Every field of a request, of a set, and of a loan. */
 extern const zkl_record_fields zkl_record_state_fields;
 extern const zkl_record_fields zkl_record_set_fields;
+extern const zkl_record_fields zkl_record_lending_fields;
 
 /** The names of an enumeration's values; NULL: the type is none. */
 const zkl_record_names *zkl_record_names_of(zkl_record_type type);
@@ -153,6 +158,10 @@ void zkl_record_write_actions(zkl_text *text, const zkl_actions *actions);
 /** Writes a step of a set: its state before it, the event, the arrow and the actions. */
 void zkl_record_write_set_step(zkl_text *text, const zkl_set *before, const zkl_set_event *event,
                                const zkl_set_actions *actions);
+/** Writes a step of a loan in the same way. */
+void zkl_record_write_lending_step(zkl_text *text, const zkl_lending_state *before,
+                                   const zkl_lending_event *event,
+                                   const zkl_lending_actions *actions);
 /** Writes the fields of a STATE. */
 void zkl_record_write_state(zkl_text *text, const zkl_request *request);
 /** Writes news of a session. */

@@ -23,6 +23,7 @@ struct zkl_recorder {
     uint64_t sessions;
     uint64_t requests;
     uint64_t sets;
+    uint64_t loans;
     zkl_text text; /* of the line */
     char line[ZKL_RECORD_LINE_MAX];
     char label[ESCAPED_LABEL_SIZE];
@@ -100,7 +101,7 @@ static void end_line(zkl_recorder *recorder) {
     tell_listener(recorder, recorder->line, recorder->text.length);
 }
 
-/* A request or a set gets its number with its first line. */
+/* A set or a loan gets its number with its first line. */
 static void give_number(uint64_t *number, uint64_t *count) {
     *number = *number != 0 ? *number : ++*count;
 }
@@ -170,7 +171,7 @@ void zkl_recorder_add_step(zkl_recorder *recorder, const zkl_recorded_request *r
     end_line(recorder);
 }
 
-/* ---- Sets ------------------------------------------------------------------------ */
+/* ---- Sets and loans -------------------------------------------------------------- */
 
 void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t now_ms,
                                const zkl_set *before, const zkl_set_event *event,
@@ -181,6 +182,18 @@ void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t
     give_number(number, &recorder->sets);
     begin_line(recorder, now_ms, " set=", *number);
     zkl_record_write_set_step(&recorder->text, before, event, actions);
+    end_line(recorder);
+}
+
+void zkl_recorder_add_lending_step(zkl_recorder *recorder, uint64_t *number, int64_t now_ms,
+                                   const zkl_lending_state *before, const zkl_lending_event *event,
+                                   const zkl_lending_actions *actions) {
+    if (recorder == NULL) {
+        return;
+    }
+    give_number(number, &recorder->loans);
+    begin_line(recorder, now_ms, " loan=", *number);
+    zkl_record_write_lending_step(&recorder->text, before, event, actions);
     end_line(recorder);
 }
 

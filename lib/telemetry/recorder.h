@@ -69,6 +69,11 @@ void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t
                                const zkl_set *before, const zkl_set_event *event,
                                const zkl_set_actions *actions);
 
+/** The same of a loan. */
+void zkl_recorder_add_lending_step(zkl_recorder *recorder, uint64_t *number, int64_t now_ms,
+                                   const zkl_lending_state *before, const zkl_lending_event *event,
+                                   const zkl_lending_actions *actions);
+
 /* ---- What it knows ------------------------------------------------------------ */
 
 /** The record as the text of a file. It has several pieces, as the ring may wrap around. */

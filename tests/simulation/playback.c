@@ -31,6 +31,13 @@ typedef struct played_set {
     UT_hash_handle handle;
 } played_set;
 
+typedef struct played_loan {
+    uint64_t number;
+    zkl_lending_state state;
+    struct played_loan *next;
+    UT_hash_handle handle;
+} played_loan;
+
 typedef struct playback {
     const playback_options *options;
     playback_result *result;
@@ -39,6 +46,8 @@ typedef struct playback {
     played_request *last;     /* and the list of all */
     played_set *sets;         /* the same of sets */
     played_set *last_set;
+    played_loan *loans; /* and of loans */
+    played_loan *last_loan;
 } playback;
 
 /* ---- Messages ----------------------------------------------------------------- */
@@ -59,15 +68,22 @@ __attribute__((format(printf, 3, 4))) static void differ(playback *self, const r
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
-    bool is_set = record->kind == RECORD_SET_STEP;
+    const char *who = "request";
+    uint64_t number = record->request;
     const char *kind = "STATE";
-    if (is_set) {
+    if (record->kind == RECORD_SET_STEP) {
+        who = "set";
+        number = record->set;
         kind = zkl_record_set_events.names.names[record->set_event.kind];
+    } else if (record->kind == RECORD_LOAN_STEP) {
+        who = "loan";
+        number = record->loan;
+        kind = zkl_record_lending_events.names.names[record->loan_event.kind];
     } else if (record->kind == RECORD_EVENT) {
         kind = zkl_record_events.names.names[record->event.kind];
     }
-    stop(self, PLAYBACK_DIFFERS, "record %" PRIu64 ", %s %" PRIu64 ", %s: %s", record->number,
-         is_set ? "set" : "request", is_set ? record->set : record->request, kind, what);
+    stop(self, PLAYBACK_DIFFERS, "record %" PRIu64 ", %s %" PRIu64 ", %s: %s", record->number, who,
+         number, kind, what);
 }
 
 static zkl_text text_of(playback_line *line) {
@@ -322,10 +338,72 @@ static void free_sets(playback *self) {
     }
 }
 
+static void write_loan_step(playback_line *line, const record_entry *record,
+                            const zkl_lending_actions *actions) {
+    zkl_text text = text_of(line);
+    zkl_record_write_lending_step(&text, &record->loan_state, &record->loan_event, actions);
+    line->text[text.length] = '\0';
+}
+
+/* NULL: out of memory. */
+static played_loan *find_or_add_loan(playback *self, const record_entry *record) {
+    played_loan *found = NULL;
+    HASH_FIND(handle, self->loans, &record->loan, sizeof(record->loan), found);
+    if (found == NULL) {
+        found = calloc(1, sizeof(*found));
+        if (found != NULL) {
+            found->number = record->loan;
+            found->state = record->loan_state;
+            found->next = self->last_loan;
+            self->last_loan = found;
+            HASH_ADD(handle, self->loans, number, sizeof(found->number), found);
+        }
+    }
+    return found;
+}
+
+static bool play_loan(playback *self, const record_entry *record) {
+    zkl_lending_actions actions;
+    playback_line actual;
+    playback_line expected;
+    played_loan *loan = find_or_add_loan(self, record);
+    if (loan == NULL) {
+        stop(self, PLAYBACK_REFUSED, "out of memory");
+        return false;
+    }
+    if (!is_same_state(self, record, &zkl_record_lending_fields, &record->loan_state, &loan->state,
+                       "the recipe")) {
+        return false;
+    }
+    zkl_lending_step(&loan->state, &record->loan_event, &actions);
+    write_loan_step(&actual, record, &record->loan_actions);
+    write_loan_step(&expected, record, &actions);
+    if (!does_the_same(self, record, &actual, &expected)) {
+        return false;
+    }
+    show(self, &(playback_view){ .record = record,
+                                 .fields = &zkl_record_lending_fields,
+                                 .before = &record->loan_state,
+                                 .after = &loan->state });
+    return true;
+}
+
+static void free_loans(playback *self) {
+    HASH_CLEAR(handle, self->loans);
+    while (self->last_loan != NULL) {
+        played_loan *one = self->last_loan;
+        self->last_loan = one->next;
+        free(one);
+    }
+}
+
 static bool play_record(playback *self, const record_entry *record) {
     self->result->counts.records++;
     if (record->kind == RECORD_SET_STEP) {
         return play_set(self, record);
+    }
+    if (record->kind == RECORD_LOAN_STEP) {
+        return play_loan(self, record);
     }
     if (record->kind != RECORD_NEWS) {
         return play_request(self, record);
@@ -354,6 +432,7 @@ void playback_play(char *text, size_t length, const playback_options *options,
     }
     free_requests(self);
     free_sets(self);
+    free_loans(self);
     free(self);
 }
 

@@ -433,13 +433,17 @@ static void check_set(record_reader *reader, const record_entry *record) {
     }
 }
 
-static void take_set_line(record_reader *reader, record_entry *record) {
-    zkl_set_actions *actions = &record->set_actions;
-    record->kind = RECORD_SET_STEP;
+static void take_step(record_reader *reader) {
     const char *step = take_word(reader, "STEP");
     if (is_good(reader) && strcmp(step, "STEP") != 0) {
         refuse(reader, "\"%.60s\" stands where STEP must be", step);
     }
+}
+
+static void take_set_line(record_reader *reader, record_entry *record) {
+    zkl_set_actions *actions = &record->set_actions;
+    record->kind = RECORD_SET_STEP;
+    take_step(reader);
     take_fields(reader, &zkl_record_set_fields, &record->set_state);
     record->set_event.kind = (zkl_set_event_kind)parse_name(
         reader, "event of a set", take_word(reader, "the event"), &zkl_record_set_events.names);
@@ -447,6 +451,34 @@ static void take_set_line(record_reader *reader, record_entry *record) {
     take_actions(reader, &(action_list){ &zkl_record_set_actions, sizeof(actions->list[0]),
                                          ZKL_SET_ACTIONS_MAX, &actions->count, actions->list });
     check_set(reader, record);
+}
+
+/* ---- Loans ------------------------------------------------------------------------------ */
+
+/* The recipe counts down who waits, who holds and what is written. */
+static void check_loan(record_reader *reader, const record_entry *record) {
+    const zkl_lending_state *state = &record->loan_state;
+    zkl_lending_event_kind kind = record->loan_event.kind;
+    bool is_short = (kind == ZKL_LENDING_EVENT_WENT && state->waiters == 0) ||
+                    (kind == ZKL_LENDING_EVENT_RETURNED && state->holders == 0) ||
+                    (kind == ZKL_LENDING_EVENT_WRITTEN && state->writes == 0);
+    if (is_good(reader) && (is_short || state->handed_on > state->hand_offs_max)) {
+        refuse(reader, "the loan has not what the event takes from it");
+    }
+}
+
+static void take_loan_line(record_reader *reader, record_entry *record) {
+    zkl_lending_actions *actions = &record->loan_actions;
+    record->kind = RECORD_LOAN_STEP;
+    take_step(reader);
+    take_fields(reader, &zkl_record_lending_fields, &record->loan_state);
+    record->loan_event.kind = (zkl_lending_event_kind)parse_name(reader, "event of a loan",
+                                                                 take_word(reader, "the event"),
+                                                                 &zkl_record_lending_events.names);
+    take_fields(reader, &zkl_record_lending_events.fields, &record->loan_event);
+    take_actions(reader, &(action_list){ &zkl_record_lending_actions, sizeof(actions->list[0]),
+                                         ZKL_LENDING_ACTIONS_MAX, &actions->count, actions->list });
+    check_loan(reader, record);
 }
 
 /* ---- Records ---------------------------------------------------------------------------- */
@@ -499,6 +531,9 @@ static void take_record(record_reader *reader, record_entry *record, const char 
     } else if (is_field(reader, "set=")) {
         record->set = (uint64_t)take_number(reader, "set", 1);
         take_set_line(reader, record);
+    } else if (is_field(reader, "loan=")) {
+        record->loan = (uint64_t)take_number(reader, "loan", 1);
+        take_loan_line(reader, record);
     } else {
         record->request = (uint64_t)take_number(reader, "request", 1);
         take_request_line(reader, record);

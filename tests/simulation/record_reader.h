@@ -12,7 +12,8 @@ typedef enum record_kind {
     RECORD_STATE,    /* request, session, path, state */
     RECORD_EVENT,    /* request, event, actions */
     RECORD_TOO_LONG, /* request: an event without room */
-    RECORD_SET_STEP  /* set, set_state, set_event, set_actions */
+    RECORD_SET_STEP, /* set, set_state, set_event, set_actions */
+    RECORD_LOAN_STEP /* loan, loan_state, loan_event, loan_actions */
 } record_kind;
 
 /** Strings are the reader's, until the next record. */
@@ -31,6 +32,10 @@ typedef struct record_entry {
     zkl_set set_state;
     zkl_set_event set_event;
     zkl_set_actions set_actions;
+    uint64_t loan;
+    zkl_lending_state loan_state;
+    zkl_lending_event loan_event;
+    zkl_lending_actions loan_actions;
 } record_entry;
 
 typedef struct record_header {

@@ -4,7 +4,7 @@
  *     replay FILE
  *
  * Each step is shown with when it was (seconds after the client was opened),
- * whose it was, what the request or the set was told, what it did, and what became of its
+ * whose it was, what the request, the set or the loan was told, what it did, and what became of its
  * state. Exit status: 0 when the recipe does all of it just so (or nothing is
  * there to be done, which it says), 1 when it does not, 2 when the file is no record.
  */
@@ -52,7 +52,8 @@ static void show(void *arg, const playback_view *view) {
     int64_t ms = view->record->ms - view->header->opened_ms;
     const char *what = skip_words(view->line, 2);
     printf("%8" PRIu64 " %+9.3f  ", view->record->number, (double)ms / MS_PER_SECOND);
-    if (view->record->kind == RECORD_EVENT || view->record->kind == RECORD_SET_STEP) {
+    if (view->record->kind == RECORD_EVENT || view->record->kind == RECORD_SET_STEP ||
+        view->record->kind == RECORD_LOAN_STEP) {
         show_step(view, what);
     } else {
         puts(what);

@@ -73,6 +73,36 @@ TEST(deadline_without_a_connection_says_so_where_a_node_is_shared) {
     borrowers_end();
 }
 
+static bool record_has(const char *text) {
+    static char bytes[256 * 1024];
+    static const char *const path = "/tmp/zklock-lending-record-test";
+    EXPECT_INT(zkl_client_write_record(lending_client, path), ZKL_OK);
+    FILE *file = fopen(path, "r");
+    EXPECT(file != NULL);
+    bytes[file != NULL ? fread(bytes, 1, sizeof(bytes) - 1, file) : 0] = '\0';
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    EXPECT_INT(remove(path), 0);
+    return strstr(bytes, text) != NULL;
+}
+
+/* Who was granted a lock without a request sees why. */
+TEST(record_tells_of_what_is_lent) {
+    borrowers_begin(10, 0, 0);
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    borrower_start(&handles[1], ZKL_FOREVER);
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_OK);
+    EXPECT_INT(borrower_join(&handles[1]), ZKL_OK);
+    EXPECT(record_has(" RETURNED in_touch watched -> LEND count=1 number=2\n"));
+    handles[2].mode = ZKL_READ;
+    borrower_start(&handles[2], ZKL_FOREVER);
+    EXPECT(record_has(" loan=2 STEP reads hand_offs_max=10 CAME -> nothing\n"));
+    EXPECT_INT(borrower_release(&handles[1]), ZKL_OK);
+    EXPECT_INT(borrower_join(&handles[2]), ZKL_OK);
+    borrowers_end();
+}
+
 /* A reader with a hold limit. */
 TEST(grant_of_a_node_of_its_own_has_no_local_number) {
     zkl_lending lending = { .struct_size = sizeof(lending), .hand_offs = 10 };

@@ -44,7 +44,7 @@ TEST(record_of_one_acquire_reads_as_documented) {
     bench_acquire_and_release(&bench);
     const char *text = bench_text(&bench);
     const char *first = strchr(text, '\n') + 1;
-    EXPECT(strncmp(text, "zklock-record version=6 library=", 32) == 0);
+    EXPECT(strncmp(text, "zklock-record version=7 library=", 32) == 0);
     EXPECT(strstr(text, " label=a%20test%2C%20100%25%20good opened=2") != NULL);
     EXPECT_TEXT(first, "1 0 session=1 CONNECTED id=0x1f timeout_ms=10000\n"
                        "2 1 request=1 STATE session=1 path=/locks/stock session.connected "
@@ -283,6 +283,35 @@ TEST(record_of_a_set_reads_as_documented) {
         "failure=ZKL_NODE_DELETED TIMED_OUT connected -> FAIL status=ZKL_TIMEOUT late LEAVE "
         "LET_GO\n"
         "end records=3\n");
+    PLAYED(text, 3, 0, 0);
+    bench_close(&bench);
+}
+
+TEST(record_of_a_loan_reads_as_documented) {
+    static const zkl_lending_event events[] = {
+        { .kind = ZKL_LENDING_EVENT_CAME, .only_try = true },
+        { .kind = ZKL_LENDING_EVENT_GRANTED },
+        { .kind = ZKL_LENDING_EVENT_RETURNED },
+    };
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    zkl_lending_state loan = zkl_lending_begin(false, true, 3);
+    uint64_t number = 0;
+    for (size_t i = 0; i < COUNT_OF(events); i++) {
+        zkl_lending_actions actions;
+        zkl_lending_state before = loan;
+        zkl_lending_step(&loan, &events[i], &actions);
+        zkl_recorder_add_lending_step(bench.recorder, &number, 5, &before, &events[i], &actions);
+        zkl_recorder_add_lending_step(NULL, &number, 5, &before, &events[i], &actions);
+    }
+    const char *text = bench_text(&bench);
+    EXPECT_TEXT(strchr(text, '\n') + 1,
+                "1 5 loan=1 STEP retains hand_offs_max=3 CAME only_try -> nothing\n"
+                "2 5 loan=1 STEP retains hand_offs_max=3 waiters=1 GRANTED -> LEND count=1 "
+                "number=1\n"
+                "3 5 loan=1 STEP retains hand_offs_max=3 stage=OURS holders=1 number=1 RETURNED -> "
+                "KEEP\n"
+                "end records=3\n");
     PLAYED(text, 3, 0, 0);
     bench_close(&bench);
 }
