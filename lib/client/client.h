@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "client/credentials.h"
 #include "connection/connection.h"
+#include "recipe/connecting.h"
 #include "session/session.h"
 #include "telemetry/recorder.h"
 #include "zklock/zklock.h"
@@ -28,22 +29,16 @@ typedef struct zkl_client_session {
     zkl_client *client;
     zkl_connection *connection;
     zkl_session session;
-    bool is_over;           /* tells its thread to open another */
-    bool awaits_credential; /* tells its thread to give the servers the next one */
-    bool is_introduced;     /* no credential is on its way to the servers */
+    zkl_connecting connecting; /* what is to be done to be connected */
+    zkl_session_news news;     /* the last, of which PASS_ON tells the session */
     int connect_status; /* ZKL_OK, or why its thread could not begin; ZKL_PENDING: not known yet */
-    bool has_new_hosts; /* tells its thread to leave servers that are no longer named */
-    bool has_new_credentials;     /* tells its thread to show them */
-    int64_t not_sought_before_ms; /* on another connection: was just done in vain */
-    bool may_lag;                 /* the server, behind what the last handle has seen */
-    zkl_session_news lagging;     /* that it is connected to that one */
     zkl_credential_room shown;
-    unsigned waits;         /* in vain, since it was connected last */
-    pthread_cond_t changed; /* for its thread: the connection, or one of these */
+    pthread_cond_t changed; /* for its thread: it is woken */
     char *addresses;        /* its thread's own, as what follows: where the names led */
-    bool has_moved;         /* the connection does not know them yet */
-    char *rest;             /* those of them that it knows, as others did not answer; NULL: all */
+    char *rest; /* those of them that the connection knows, as others were silent; NULL: all */
+    bool moved; /* the task that is under way has found other addresses */
     int64_t looked_up_ms;
+    int64_t not_left_before_ms; /* a server: that was just done in vain */
     pthread_t thread;
     struct zkl_client_session *next;
 } zkl_client_session;
@@ -112,6 +107,9 @@ void zkl_client_resource_path(const zkl_client *client, const char *resource,
                               char path[ZKL_PARENT_PATH_SIZE]);
 
 /* ---- Its sessions: session_threads.c ------------------------------------------------------ */
+
+/** Tells a session's thread of news that have nothing but their kind. With the mutex held. */
+void zkl_client_session_tell(zkl_client_session *self, zkl_connecting_event_kind kind);
 
 /** Starts the timers' thread, and makes the first session. ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM:
  *  zkl_sessions_stop is to follow in each case. Without the mutex. */

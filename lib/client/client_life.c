@@ -382,8 +382,7 @@ static int change_servers(zkl_client *client, char *servers) {
     free(client->servers);
     client->servers = servers;
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        one->has_new_hosts = true;
-        zkl_condition_broadcast(&one->changed);
+        zkl_client_session_tell(one, ZKL_CONNECTING_EVENT_SERVERS_CHANGED);
     }
     return ZKL_OK;
 }
@@ -426,8 +425,7 @@ static int change_credentials(zkl_client *client, zkl_credentials *given) {
     client->credentials = *given;
     *given = old;
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        one->has_new_credentials = true;
-        zkl_condition_broadcast(&one->changed);
+        zkl_client_session_tell(one, ZKL_CONNECTING_EVENT_CREDENTIALS_CHANGED);
     }
     return ZKL_OK;
 }

@@ -29,7 +29,7 @@ int zkl_servers_look_up(zkl_client_session *self) {
     }
     free(self->addresses);
     self->addresses = found;
-    self->has_moved = true;
+    self->moved = true;
     return ZKL_OK;
 }
 
@@ -38,28 +38,23 @@ void zkl_servers_keep_rest(zkl_client_session *self, char *rest) {
     self->rest = rest;
 }
 
-/* Not without need: zoo_set_servers frees the list that libzookeeper's I/O thread names in its log
- * while all servers refuse (lz-freed-list). */
 void zkl_servers_hand_over(zkl_client_session *self) {
-    if (self->has_moved || self->rest != NULL) {
-        (void)zkl_connection_set_servers(self->connection, self->addresses);
-    }
-    self->has_moved = false;
+    (void)zkl_connection_set_servers(self->connection, self->addresses);
     zkl_servers_keep_rest(self, NULL);
 }
 
 /* Where all refuse, libzookeeper goes on trying one after the other, and quickly. It is silence
  * that it has too much patience with (lz-patience). */
-void zkl_servers_leave_silent(zkl_client_session *self) {
+bool zkl_servers_leave_silent(zkl_client_session *self) {
     char silent[ZKL_ADDRESS_SIZE];
     const char *rest = self->rest != NULL ? self->rest : self->addresses;
     bool is_silent = zkl_connection_server(self->connection, silent);
     char *others = is_silent ? zkl_addresses_others(self->addresses, rest, silent) : NULL;
     if (others == NULL || others[0] == '\0') {
         free(others);
-        zkl_servers_hand_over(self);
-        return;
+        return false;
     }
     (void)zkl_connection_set_servers(self->connection, others);
     zkl_servers_keep_rest(self, others);
+    return true;
 }

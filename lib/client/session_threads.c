@@ -29,14 +29,6 @@ enum { LOOK_MS = 250 };
 /* How long a credential may take that the servers do not answer to. */
 enum { CREDENTIAL_MS = 10000 };
 
-/* A server that does not answer is left after this part of the session timeout: two of them must
- * not end the session. After some attempts the part is twice as large: servers that are slow are
- * not asked again and again. (libzookeeper itself waits for four of them: lz-patience.) */
-enum { ATTEMPTS_OF_TIMEOUT = 6, SHORT_ATTEMPTS = 4, ATTEMPTS_OF_ITS_OWN = 4 };
-
-/* While no session stands, at least that long. */
-enum { PATIENCE_MIN_MS = 100 };
-
 /* ---- News from the operations, with the mutex held ------------------------- */
 
 static void tell_threads(zkl_client_session *self) {
@@ -44,19 +36,58 @@ static void tell_threads(zkl_client_session *self) {
     zkl_condition_broadcast(&self->client->changed);
 }
 
+static void on_caught_up(void *arg, const zkl_reply *reply);
+
+/* Nothing else is asked of the server before it has committed a write. Where that cannot be sent,
+ * it is tried again, or another server is. */
+static void catch_up(zkl_client_session *self) {
+    (void)zkl_liveness_write_nothing(&self->session.liveness, 0, on_caught_up, self, NULL);
+}
+
+/* Carries out what is done at once. Returns the thread's next task, if that is among it. */
+static zkl_connecting_action_kind carry_out_orders(zkl_client_session *self,
+                                                   const zkl_connecting_actions *actions) {
+    zkl_connecting_action_kind task = ZKL_CONNECTING_ACTION_NONE;
+    for (size_t i = 0; i < actions->count; i++) {
+        switch (actions->list[i]) {
+        case ZKL_CONNECTING_ACTION_PASS_ON:
+            zkl_session_on_news(&self->session, &self->news);
+            break;
+        case ZKL_CONNECTING_ACTION_CATCH_UP:
+            catch_up(self);
+            break;
+        case ZKL_CONNECTING_ACTION_REPORT_CREDENTIALS:
+            zkl_telemetry_credentials_refused(zkl_session_facts_of(&self->session));
+            break;
+        case ZKL_CONNECTING_ACTION_WAKE:
+            zkl_condition_broadcast(&self->changed);
+            break;
+        default:
+            task = actions->list[i];
+            break;
+        }
+    }
+    return task;
+}
+
+static zkl_connecting_action_kind take_step(zkl_client_session *self,
+                                            const zkl_connecting_event *event) {
+    zkl_connecting_actions actions;
+    zkl_connecting_step(&self->connecting, event, &actions);
+    return carry_out_orders(self, &actions);
+}
+
+void zkl_client_session_tell(zkl_client_session *self, zkl_connecting_event_kind kind) {
+    (void)take_step(self, &(zkl_connecting_event){ .kind = kind });
+}
+
 /* Its thread closes it, and opens another. */
 static void on_abandon(void *arg) {
     zkl_client_session *self = arg;
     zkl_connection_abandon(self->connection);
-    self->may_lag = false;
     zkl_session_give_up(&self->session);
-    self->is_over = true;
+    zkl_client_session_tell(self, ZKL_CONNECTING_EVENT_ABANDONED);
     tell_threads(self);
-}
-
-static void on_denied(void *arg) {
-    zkl_client_session *self = arg;
-    zkl_condition_broadcast(&self->changed);
 }
 
 /* The servers may know no digests: the next session shows them none of ours. */
@@ -67,54 +98,38 @@ static bool begins_unprotected(zkl_client_session *self, const zkl_session_news 
         on_abandon(self);
     } else if (dropped) {
         zkl_connection_abandon(self->connection);
-        self->is_over = true;
+        zkl_client_session_tell(self, ZKL_CONNECTING_EVENT_ABANDONED);
         tell_threads(self);
     }
     return dropped;
 }
 
-/* A session that could not take the new credentials: its thread is about to begin another. */
-static bool stands_with_the_old(const zkl_client_session *self, const zkl_session_news *news) {
-    return news->state == ZKL_SESSION_STATE_CONNECTED && !self->session.established &&
-           self->has_new_credentials;
+static void on_denied(void *arg) {
+    zkl_client_session_tell(arg, ZKL_CONNECTING_EVENT_DENIED);
 }
-
-static void on_session_news(void *arg, const zkl_session_news *news);
 
 static void on_caught_up(void *arg, const zkl_reply *reply) {
     zkl_client_session *self = arg;
-    const zkl_session_news news = self->lagging;
-    if (self->may_lag && zkl_is_committed(reply)) {
-        self->may_lag = false;
-        on_session_news(self, &news);
+    if (zkl_is_committed(reply)) {
+        zkl_client_session_tell(self, ZKL_CONNECTING_EVENT_CAUGHT_UP);
+        tell_threads(self);
     }
-}
-
-/* Nothing else is asked of the server before it has committed a write. Where that cannot be sent,
- * it is tried again, or another server is. */
-static void catch_up(zkl_client_session *self, const zkl_session_news *news) {
-    self->lagging = *news;
-    (void)zkl_liveness_write_nothing(&self->session.liveness, 0, on_caught_up, self, NULL);
 }
 
 static void on_session_news(void *arg, const zkl_session_news *news) {
+    static const zkl_connecting_event_kind kinds[] = {
+        [ZKL_SESSION_STATE_CONNECTING] = ZKL_CONNECTING_EVENT_DISCONNECTED,
+        [ZKL_SESSION_STATE_CONNECTED] = ZKL_CONNECTING_EVENT_CONNECTED,
+        [ZKL_SESSION_STATE_EXPIRED] = ZKL_CONNECTING_EVENT_EXPIRED,
+        [ZKL_SESSION_STATE_AUTH_FAILED] = ZKL_CONNECTING_EVENT_AUTH_FAILED,
+    };
     zkl_client_session *self = arg;
-    self->is_introduced = true; /* or the next connection begins with it */
-    if (begins_unprotected(self, news) || stands_with_the_old(self, news)) {
+    if (begins_unprotected(self, news)) {
         return;
     }
-    self->may_lag = self->may_lag || (news->renewed && self->session.established);
-    self->lagging.state = ZKL_SESSION_STATE_CONNECTING;
-    if (news->state == ZKL_SESSION_STATE_CONNECTED && self->may_lag) {
-        catch_up(self, news);
-        return;
-    }
-    zkl_session_on_news(&self->session, news);
-    if (news->state == ZKL_SESSION_STATE_EXPIRED) {
-        self->is_over = true;
-    } else if (news->state == ZKL_SESSION_STATE_CONNECTED) {
-        self->waits = 0;
-    }
+    self->news = *news;
+    (void)take_step(
+        self, &(zkl_connecting_event){ .kind = kinds[news->state], .renewed = news->renewed });
     tell_threads(self);
 }
 
@@ -141,9 +156,7 @@ static bool next_credential(void *arg, size_t index, zkl_credential *credential)
 }
 
 static void on_awaits_credential(void *arg) {
-    zkl_client_session *self = arg;
-    self->awaits_credential = true;
-    zkl_condition_broadcast(&self->changed);
+    zkl_client_session_tell(arg, ZKL_CONNECTING_EVENT_CREDENTIAL_AWAITED);
 }
 
 /* The thread that closes the client waits for the last answer, and for the last request, which ends
@@ -179,107 +192,127 @@ static void *fire_timers(void *arg) {
     return NULL;
 }
 
-/* ---- Connecting ------------------------------------------------------------- */
+/* ---- Connecting: what connecting.h asks for, without the mutex ------------------------------- */
 
 static int connect_session(zkl_client_session *self) {
     ZKL_TRY(zkl_servers_look_up(self));
-    pthread_mutex_lock(&self->client->mutex);
-    self->waits = 0;
-    self->has_moved = false;
     zkl_servers_keep_rest(self, NULL);
+    pthread_mutex_lock(&self->client->mutex);
     zkl_session_connecting(&self->session);
     pthread_mutex_unlock(&self->client->mutex);
     return zkl_connection_open(self->connection, self->addresses,
                                self->client->options.session_timeout_ms);
 }
 
-/* Waits for `ms`, with the mutex held, or until told to stop. */
-static void pause_connecting(zkl_client_session *self, int64_t ms) {
-    int64_t deadline_ms = zkl_deadline(ms);
-    while (!self->client->stopping &&
-           zkl_condition_wait(&self->changed, &self->client->mutex, deadline_ms)) {
-    }
-}
-
-/* Called with the mutex held, which is let go meanwhile. The flag goes down
- * before the new session can possibly expire in its turn. */
-static void open_next_session(zkl_client_session *self) {
-    self->is_over = false;
-    self->has_new_credentials = false;
-    self->may_lag = false;
-    self->awaits_credential = false;
-    self->is_introduced = true;
-    pthread_mutex_unlock(&self->client->mutex);
+static bool open_session(zkl_client_session *self) {
     zkl_connection_close(self->connection);
     int status = connect_session(self);
-    pthread_mutex_lock(&self->client->mutex);
+    ZKL_WITH_MUTEX(&self->client->mutex);
     self->connect_status = status;
     tell_threads(self);
-    if (status != ZKL_OK) {
-        self->is_over = true;
-        pause_connecting(self, RETRY_PAUSE_MS);
+    return status == ZKL_OK;
+}
+
+static bool renew(zkl_client_session *self) {
+    return zkl_connection_renew(self->connection, self->addresses) == ZKL_OK;
+}
+
+static bool replaces_auth(zkl_client_session *self) {
+    ZKL_WITH_MUTEX(&self->client->mutex);
+    return zkl_protection_replaces_auth(&self->session.sender.protection);
+}
+
+static bool check_credentials(zkl_client_session *self) {
+    bool good = true;
+    if (replaces_auth(self)) {
+        good = zkl_credentials_are_known(&self->client->credentials, &self->client->mutex,
+                                         &self->shown);
+        explicit_bzero(&self->shown, sizeof(self->shown));
     }
+    return good;
 }
 
-/* While no session stands, all addresses share the time to connect. Each gets more than the one
- * before it: a silent one shall cost little, and a server that is slow to make a session may be the
- * only one. */
-static int64_t first_patience_ms(const zkl_client_session *self) {
-    const zkl_client_options *options = &self->client->options;
-    int64_t count = (int64_t)zkl_addresses_count(self->addresses);
-    int64_t turn = self->waits < count ? self->waits + 1 : count;
-    int64_t shares = count > 1 ? count * (count + 1) / 2 : 1;
-    int64_t share_ms = options->connect_timeout_ms * turn / shares;
-    int64_t part_ms = options->session_timeout_ms / ATTEMPTS_OF_TIMEOUT;
-    int64_t longest_ms = part_ms * ATTEMPTS_OF_ITS_OWN;
-    share_ms = share_ms < longest_ms ? share_ms : longest_ms;
-    return share_ms > PATIENCE_MIN_MS ? share_ms : PATIENCE_MIN_MS;
+static bool leave_server(zkl_client_session *self) {
+    zkl_connection_leave(self->connection, self->addresses);
+    return true;
 }
 
-static int64_t patience_in_session_ms(const zkl_client_session *self) {
-    int64_t part_ms = self->session.timeout_ms / ATTEMPTS_OF_TIMEOUT;
-    return self->waits < SHORT_ATTEMPTS ? part_ms : 2 * part_ms;
-}
-
-/* At random between that and half of it: clients that lost the same server do not ask the others,
- * and the name servers, at the same moments. */
-static int64_t patience_ms(const zkl_client_session *self) {
-    return zkl_session_shorten(&self->session, self->session.established
-                                                   ? patience_in_session_ms(self)
-                                                   : first_patience_ms(self));
-}
-
-static void introduce(zkl_client_session *self) {
-    self->awaits_credential = false;
-    self->is_introduced = false;
-    pthread_mutex_unlock(&self->client->mutex);
+static bool introduce(zkl_client_session *self) {
     bool introduced = zkl_connection_introduce(self->connection);
     explicit_bzero(&self->shown, sizeof(self->shown));
-    pthread_mutex_lock(&self->client->mutex);
-    if (!introduced) {
-        self->awaits_credential = true;
-        pause_connecting(self, RETRY_PAUSE_MS);
-    }
+    return introduced;
 }
 
-/* The mutex is held, and let go meanwhile, here and in what follows. The server that is tried may
- * not answer, and the servers may have moved. To look that up may take long, so it comes after;
- * other addresses may cost a connection that has come about meanwhile. */
-static void try_others(zkl_client_session *self) {
-    self->waits++;
-    if (self->may_lag && self->lagging.state == ZKL_SESSION_STATE_CONNECTED) {
-        catch_up(self, &self->lagging);
-    }
-    pthread_mutex_unlock(&self->client->mutex);
-    zkl_servers_leave_silent(self);
-    if (zkl_clock_ms() - self->looked_up_ms >= RETRY_PAUSE_MS) {
-        (void)zkl_servers_look_up(self);
-    }
-    pthread_mutex_lock(&self->client->mutex);
-    if (self->has_moved && !self->session.connected) {
-        pthread_mutex_unlock(&self->client->mutex);
-        zkl_servers_hand_over(self);
-        pthread_mutex_lock(&self->client->mutex);
+static bool look_up(zkl_client_session *self) {
+    return zkl_servers_look_up(self) == ZKL_OK;
+}
+
+static bool look_up_if_due(zkl_client_session *self) {
+    return zkl_clock_ms() - self->looked_up_ms < RETRY_PAUSE_MS || look_up(self);
+}
+
+static bool give_servers(zkl_client_session *self) {
+    zkl_servers_hand_over(self);
+    return true;
+}
+
+static bool leave_silent_server(zkl_client_session *self) {
+    return zkl_servers_leave_silent(self);
+}
+
+static bool close_connection(zkl_client_session *self) {
+    zkl_connection_close(self->connection);
+    return true;
+}
+
+/* Returns whether it could be done. */
+typedef bool carry_out(zkl_client_session *self);
+
+static carry_out *const tasks[ZKL_CONNECTING_ACTION_END] = {
+    [ZKL_CONNECTING_ACTION_OPEN] = open_session,
+    [ZKL_CONNECTING_ACTION_RENEW] = renew,
+    [ZKL_CONNECTING_ACTION_CHECK_NEW_CREDENTIALS] = check_credentials,
+    [ZKL_CONNECTING_ACTION_CHECK_CREDENTIALS] = check_credentials,
+    [ZKL_CONNECTING_ACTION_LEAVE_SERVER] = leave_server,
+    [ZKL_CONNECTING_ACTION_INTRODUCE] = introduce,
+    [ZKL_CONNECTING_ACTION_LOOK_UP_NEW_SERVERS] = look_up,
+    [ZKL_CONNECTING_ACTION_LOOK_UP] = look_up,
+    [ZKL_CONNECTING_ACTION_LOOK_UP_IF_DUE] = look_up_if_due,
+    [ZKL_CONNECTING_ACTION_GIVE_SERVERS] = give_servers,
+    [ZKL_CONNECTING_ACTION_LEAVE_SILENT_SERVER] = leave_silent_server,
+    [ZKL_CONNECTING_ACTION_CLOSE] = close_connection,
+};
+
+/* ---- Waiting, with the mutex held ------------------------------------------------------------ */
+
+/* At random between its patience and half of it: clients that lost the same server do not ask the
+ * others, and the name servers, at the same moments. */
+static int64_t patience_ms(const zkl_client_session *self) {
+    const zkl_client_options *options = &self->client->options;
+    bool stands = self->session.established;
+    const zkl_connecting_times times = {
+        .connect_timeout_ms = options->connect_timeout_ms,
+        .session_timeout_ms = stands ? self->session.timeout_ms : options->session_timeout_ms,
+        .addresses = (int64_t)zkl_addresses_count(self->addresses),
+    };
+    return zkl_session_shorten(&self->session,
+                               zkl_connecting_patience_ms(&self->connecting, &times));
+}
+
+static int64_t end_of_wait_ms(const zkl_client_session *self, zkl_connecting_action_kind wait) {
+    switch (wait) {
+    case ZKL_CONNECTING_ACTION_WAIT_TO_TRY_AGAIN:
+        return zkl_deadline(RETRY_PAUSE_MS);
+    case ZKL_CONNECTING_ACTION_WAIT_FOR_SERVER:
+        return zkl_deadline(patience_ms(self));
+    case ZKL_CONNECTING_ACTION_WAIT_FOR_CREDENTIAL:
+        return zkl_deadline(CREDENTIAL_MS);
+    case ZKL_CONNECTING_ACTION_WAIT_TO_LOOK_UP:
+        return self->looked_up_ms + zkl_session_shorten(&self->session, LOOK_UP_CONNECTED_MS);
+    case ZKL_CONNECTING_ACTION_WAIT_TO_LEAVE:
+        return self->not_left_before_ms;
+    default:
+        return zkl_deadline(INT64_MAX);
     }
 }
 
@@ -296,150 +329,50 @@ static bool wait_and_look(zkl_client_session *self, int64_t deadline_ms) {
     return zkl_clock_ms() < deadline_ms;
 }
 
-/* At first with all addresses that were found last. */
-static void wait_for_connection(zkl_client_session *self) {
-    if (self->waits == 0) {
-        pthread_mutex_unlock(&self->client->mutex);
-        zkl_servers_hand_over(self);
-        pthread_mutex_lock(&self->client->mutex);
-    }
-    bool introduces = !self->is_introduced;
-    bool is_new = introduces && !self->session.established;
-    int64_t deadline_ms = zkl_deadline(is_new ? CREDENTIAL_MS : patience_ms(self));
+/* Returns what has ended the wait. */
+static zkl_connecting_event_kind wait_for(zkl_client_session *self,
+                                          zkl_connecting_action_kind wait) {
+    int64_t deadline_ms = end_of_wait_ms(self, wait);
+    bool looks = wait == ZKL_CONNECTING_ACTION_WAIT_FOR_SERVER ||
+                 wait == ZKL_CONNECTING_ACTION_WAIT_FOR_CREDENTIAL;
     bool in_time = true;
-    while (in_time && !self->client->stopping && !self->is_over && !self->session.connected &&
-           !self->session.auth_failed && !self->awaits_credential && !self->has_new_hosts &&
-           !self->has_new_credentials && !self->session.is_not_there &&
-           introduces == !self->is_introduced) {
-        in_time = wait_and_look(self, deadline_ms);
+    while (in_time && !self->connecting.woken) {
+        in_time = looks ? wait_and_look(self, deadline_ms)
+                        : zkl_condition_wait(&self->changed, &self->client->mutex, deadline_ms);
     }
-    if (!in_time && is_new) {
-        self->is_over = true; /* pings are answered, or the connection would have been given up */
-    } else if (!in_time) {
-        try_others(self);
+    if (self->connecting.woken) {
+        return ZKL_CONNECTING_EVENT_WOKEN;
     }
+    if (wait == ZKL_CONNECTING_ACTION_WAIT_TO_LEAVE) {
+        self->not_left_before_ms = zkl_deadline(RETRY_PAUSE_MS);
+    }
+    return ZKL_CONNECTING_EVENT_DONE;
 }
 
-static void stay_connected(zkl_client_session *self) {
-    int64_t next_ms =
-        self->looked_up_ms + zkl_session_shorten(&self->session, LOOK_UP_CONNECTED_MS);
-    if (!zkl_condition_wait(&self->changed, &self->client->mutex, next_ms)) {
-        pthread_mutex_unlock(&self->client->mutex);
-        (void)zkl_servers_look_up(self);
-        pthread_mutex_lock(&self->client->mutex);
+static zkl_connecting_event work(zkl_client_session *self, zkl_connecting_action_kind task) {
+    if (zkl_connecting_is_wait(task)) {
+        return (zkl_connecting_event){ .kind = wait_for(self, task) };
     }
-}
-
-static void change_hosts(zkl_client_session *self) {
-    self->has_new_hosts = false;
+    zkl_connecting_event event = { .kind = ZKL_CONNECTING_EVENT_DONE };
     pthread_mutex_unlock(&self->client->mutex);
-    int status = zkl_servers_look_up(self);
-    if (status == ZKL_OK) {
-        zkl_servers_hand_over(self);
+    self->moved = false;
+    if (!tasks[task](self)) {
+        event.kind = ZKL_CONNECTING_EVENT_FAILED;
     }
+    event.moved = self->moved && task != ZKL_CONNECTING_ACTION_OPEN;
+    event.lacks_handle = zkl_connection_lacks_handle(self->connection);
     pthread_mutex_lock(&self->client->mutex);
-    if (status != ZKL_OK) {
-        self->has_new_hosts = true;
-        pause_connecting(self, RETRY_PAUSE_MS);
-    }
-}
-
-/* With the mutex held, which is let go meanwhile. */
-static bool can_take_new_credentials(zkl_client_session *self) {
-    if (!zkl_protection_replaces_auth(&self->session.sender.protection)) {
-        return true;
-    }
-    pthread_mutex_unlock(&self->client->mutex);
-    bool are_known =
-        zkl_credentials_are_known(&self->client->credentials, &self->client->mutex, &self->shown);
-    explicit_bzero(&self->shown, sizeof(self->shown));
-    pthread_mutex_lock(&self->client->mutex);
-    return are_known;
-}
-
-/* The session goes on with another one, to whichever server. */
-static void change_handle(zkl_client_session *self) {
-    self->awaits_credential = false;
-    self->is_introduced = true;
-    pthread_mutex_unlock(&self->client->mutex);
-    int status = zkl_connection_renew(self->connection, self->addresses);
-    pthread_mutex_lock(&self->client->mutex);
-    if (status != ZKL_OK) {
-        self->has_new_credentials =
-            self->has_new_credentials || !zkl_connection_lacks_handle(self->connection);
-        pause_connecting(self, RETRY_PAUSE_MS);
-    }
-}
-
-/* libzookeeper repeats all that it was ever given (lz-credentials), so the session goes on with
- * another handle. One that is not established yet begins anew. */
-static void change_credentials(zkl_client_session *self) {
-    self->has_new_credentials = false;
-    self->is_over = !self->session.established;
-    if (self->is_over) {
-        return;
-    }
-    if (!can_take_new_credentials(self)) {
-        zkl_telemetry_credentials_refused(zkl_session_facts_of(&self->session));
-        return; /* it goes on with those that it shows */
-    }
-    change_handle(self);
-}
-
-/* Another handle forgets requests that the server owes an answer. But it shows what the callback
- * gives by now, or a list that the session has refused: so the same one connects again there. */
-static void leave_server(zkl_client_session *self) {
-    if (self->client->credentials.callback == NULL && can_take_new_credentials(self)) {
-        change_handle(self);
-        return;
-    }
-    pthread_mutex_unlock(&self->client->mutex);
-    zkl_connection_leave(self->connection, self->addresses);
-    pthread_mutex_lock(&self->client->mutex);
-}
-
-/* Where servers say so, and take it up all the same, they are not asked without a pause. */
-static void look_for_session(zkl_client_session *self) {
-    while (self->session.is_not_there && !self->client->stopping &&
-           zkl_condition_wait(&self->changed, &self->client->mutex, self->not_sought_before_ms)) {
-    }
-    if (self->session.is_not_there && !self->client->stopping) {
-        self->not_sought_before_ms = zkl_deadline(RETRY_PAUSE_MS);
-        leave_server(self);
-    }
-}
-
-/* No session will follow. A connection left open would try again and again. */
-static void stop_connecting(zkl_client_session *self) {
-    pthread_mutex_unlock(&self->client->mutex);
-    zkl_connection_close(self->connection);
-    pthread_mutex_lock(&self->client->mutex);
-    pause_connecting(self, INT64_MAX);
+    return event;
 }
 
 static void *keep_connected(void *arg) {
     zkl_client_session *self = arg;
+    zkl_connecting_event event = { .kind = ZKL_CONNECTING_EVENT_WOKEN };
     pthread_mutex_lock(&self->client->mutex);
-    while (!self->client->stopping) {
-        if (self->session.auth_failed) {
-            stop_connecting(self);
-        } else if (self->is_over) {
-            open_next_session(self);
-        } else if (zkl_connection_lacks_handle(self->connection)) {
-            change_handle(self);
-        } else if (self->has_new_credentials) {
-            change_credentials(self);
-        } else if (self->session.is_not_there) {
-            look_for_session(self);
-        } else if (self->awaits_credential) {
-            introduce(self);
-        } else if (self->has_new_hosts) {
-            change_hosts(self);
-        } else if (self->session.connected) {
-            stay_connected(self);
-        } else {
-            wait_for_connection(self);
-        }
+    zkl_connecting_action_kind task = take_step(self, &event);
+    while (task != ZKL_CONNECTING_ACTION_END) {
+        event = work(self, task);
+        task = take_step(self, &event);
     }
     pthread_mutex_unlock(&self->client->mutex);
     zkl_connection_close(self->connection);
@@ -486,7 +419,7 @@ static zkl_client_session *make_session(zkl_client *client) {
                               .next_credential = next_credential,
                               .awaits_credential = on_awaits_credential };
     self->client = client;
-    self->is_over = true;
+    self->connecting = zkl_connecting_begin(client->credentials.callback != NULL);
     self->connect_status = ZKL_PENDING;
     self->connection = zkl_connection_make(&client->mutex, &listener);
     if (self->connection == NULL) {
@@ -551,7 +484,7 @@ static void stop_threads(zkl_client *client) {
     pthread_mutex_lock(&client->mutex);
     client->stopping = true;
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        zkl_condition_broadcast(&one->changed);
+        zkl_client_session_tell(one, ZKL_CONNECTING_EVENT_CLOSING);
     }
     pthread_mutex_unlock(&client->mutex);
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {

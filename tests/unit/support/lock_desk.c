@@ -56,6 +56,12 @@ int zkl_sessions_add(zkl_client *client, zkl_client_session **result) {
     return ZKL_OK;
 }
 
+/* Forgets the news: no thread connects these sessions. */
+void zkl_client_session_tell(zkl_client_session *self, zkl_connecting_event_kind kind) {
+    (void)self;
+    (void)kind;
+}
+
 /* Tells that all sessions are idle: nobody will answer what is under way. */
 bool zkl_sessions_are_idle(const zkl_client *client) {
     (void)client;
