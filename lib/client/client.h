@@ -56,7 +56,7 @@ struct zkl_client {
     size_t references;             /* the client itself and its lock handles */
     bool closed;
     uint64_t answers; /* of servers to requests, lost ones too */
-    bool stopping;    /* tells the sessions' threads to end */
+    bool stopping;    /* its sessions are to end */
     char *servers;
     zkl_pool pool; /* of the strings that follow */
     char *chroot;
