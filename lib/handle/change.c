@@ -14,7 +14,7 @@ static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
         return ZKL_NOT_OWNER;
     }
     if (lock->is_set || lock->source->keeps_mode != NULL) {
-        return zkl_refuse("lock", NULL,
+        return zkl_refuse("lock", NULL, "%s",
                           lock->is_set ? "is a set: the modes of its resources stay"
                                        : lock->source->keeps_mode);
     }
