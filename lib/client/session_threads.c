@@ -13,14 +13,13 @@
 
 #include "base/error_message.h"
 #include "base/threads.h"
-#include "client/servers.h"
+#include "client/session_tasks.h"
 #include "connection/addresses.h"
 #include "session/session_life.h"
 #include "telemetry/record_file.h"
 
-/* How long to wait before names that could not be resolved are tried again. They are looked up no
- * more often than that, and that often while connected. */
-enum { RETRY_PAUSE_MS = 1000, LOOK_UP_CONNECTED_MS = 60000 };
+/* How often names are looked up while connected. */
+enum { LOOK_UP_CONNECTED_MS = 60000 };
 
 /* How often to look for what libzookeeper does not tell, while it is not connected
  * (lz-refused-login). */
@@ -192,97 +191,6 @@ static void *fire_timers(void *arg) {
     return NULL;
 }
 
-/* ---- Connecting: what connecting.h asks for, without the mutex ------------------------------- */
-
-static int connect_session(zkl_client_session *self) {
-    ZKL_TRY(zkl_servers_look_up(self));
-    zkl_servers_keep_rest(self, NULL);
-    pthread_mutex_lock(&self->client->mutex);
-    zkl_session_connecting(&self->session);
-    pthread_mutex_unlock(&self->client->mutex);
-    return zkl_connection_open(self->connection, self->addresses,
-                               self->client->options.session_timeout_ms);
-}
-
-static bool open_session(zkl_client_session *self) {
-    zkl_connection_close(self->connection);
-    int status = connect_session(self);
-    ZKL_WITH_MUTEX(&self->client->mutex);
-    self->connect_status = status;
-    tell_threads(self);
-    return status == ZKL_OK;
-}
-
-static bool renew(zkl_client_session *self) {
-    return zkl_connection_renew(self->connection, self->addresses) == ZKL_OK;
-}
-
-static bool replaces_auth(zkl_client_session *self) {
-    ZKL_WITH_MUTEX(&self->client->mutex);
-    return zkl_protection_replaces_auth(&self->session.sender.protection);
-}
-
-static bool check_credentials(zkl_client_session *self) {
-    bool good = true;
-    if (replaces_auth(self)) {
-        good = zkl_credentials_are_known(&self->client->credentials, &self->client->mutex,
-                                         &self->shown);
-        explicit_bzero(&self->shown, sizeof(self->shown));
-    }
-    return good;
-}
-
-static bool leave_server(zkl_client_session *self) {
-    zkl_connection_leave(self->connection, self->addresses);
-    return true;
-}
-
-static bool introduce(zkl_client_session *self) {
-    bool introduced = zkl_connection_introduce(self->connection);
-    explicit_bzero(&self->shown, sizeof(self->shown));
-    return introduced;
-}
-
-static bool look_up(zkl_client_session *self) {
-    return zkl_servers_look_up(self) == ZKL_OK;
-}
-
-static bool look_up_if_due(zkl_client_session *self) {
-    return zkl_clock_ms() - self->looked_up_ms < RETRY_PAUSE_MS || look_up(self);
-}
-
-static bool give_servers(zkl_client_session *self) {
-    zkl_servers_hand_over(self);
-    return true;
-}
-
-static bool leave_silent_server(zkl_client_session *self) {
-    return zkl_servers_leave_silent(self);
-}
-
-static bool close_connection(zkl_client_session *self) {
-    zkl_connection_close(self->connection);
-    return true;
-}
-
-/* Returns whether it could be done. */
-typedef bool carry_out(zkl_client_session *self);
-
-static carry_out *const tasks[ZKL_CONNECTING_ACTION_END] = {
-    [ZKL_CONNECTING_ACTION_OPEN] = open_session,
-    [ZKL_CONNECTING_ACTION_RENEW] = renew,
-    [ZKL_CONNECTING_ACTION_CHECK_NEW_CREDENTIALS] = check_credentials,
-    [ZKL_CONNECTING_ACTION_CHECK_CREDENTIALS] = check_credentials,
-    [ZKL_CONNECTING_ACTION_LEAVE_SERVER] = leave_server,
-    [ZKL_CONNECTING_ACTION_INTRODUCE] = introduce,
-    [ZKL_CONNECTING_ACTION_LOOK_UP_NEW_SERVERS] = look_up,
-    [ZKL_CONNECTING_ACTION_LOOK_UP] = look_up,
-    [ZKL_CONNECTING_ACTION_LOOK_UP_IF_DUE] = look_up_if_due,
-    [ZKL_CONNECTING_ACTION_GIVE_SERVERS] = give_servers,
-    [ZKL_CONNECTING_ACTION_LEAVE_SILENT_SERVER] = leave_silent_server,
-    [ZKL_CONNECTING_ACTION_CLOSE] = close_connection,
-};
-
 /* ---- Waiting, with the mutex held ------------------------------------------------------------ */
 
 /* At random between its patience and half of it: clients that lost the same server do not ask the
@@ -302,7 +210,7 @@ static int64_t patience_ms(const zkl_client_session *self) {
 static int64_t end_of_wait_ms(const zkl_client_session *self, zkl_connecting_action_kind wait) {
     switch (wait) {
     case ZKL_CONNECTING_ACTION_WAIT_TO_TRY_AGAIN:
-        return zkl_deadline(RETRY_PAUSE_MS);
+        return zkl_deadline(ZKL_RETRY_PAUSE_MS);
     case ZKL_CONNECTING_ACTION_WAIT_FOR_SERVER:
         return zkl_deadline(patience_ms(self));
     case ZKL_CONNECTING_ACTION_WAIT_FOR_CREDENTIAL:
@@ -344,7 +252,7 @@ static zkl_connecting_event_kind wait_for(zkl_client_session *self,
         return ZKL_CONNECTING_EVENT_WOKEN;
     }
     if (wait == ZKL_CONNECTING_ACTION_WAIT_TO_LEAVE) {
-        self->not_left_before_ms = zkl_deadline(RETRY_PAUSE_MS);
+        self->not_left_before_ms = zkl_deadline(ZKL_RETRY_PAUSE_MS);
     }
     return ZKL_CONNECTING_EVENT_DONE;
 }
@@ -356,7 +264,7 @@ static zkl_connecting_event work(zkl_client_session *self, zkl_connecting_action
     zkl_connecting_event event = { .kind = ZKL_CONNECTING_EVENT_DONE };
     pthread_mutex_unlock(&self->client->mutex);
     self->moved = false;
-    if (!tasks[task](self)) {
+    if (!zkl_session_task_carry_out(self, task)) {
         event.kind = ZKL_CONNECTING_EVENT_FAILED;
     }
     event.moved = self->moved && task != ZKL_CONNECTING_ACTION_OPEN;
