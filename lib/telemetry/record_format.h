@@ -25,6 +25,8 @@
  * - LISTED with `shortened_from=`: see zkl_record_write_event.
  * - TOO_LONG stands for an event that had no room; a STATE follows before the
  *   request's next one.
+ * - A grant of a retained lock that nobody else wants, nor waits for, is not recorded, nor is its
+ *   release: `number` of the next STEP says how many there were.
  * - PROBE is recorded only if the request acted on it, or waits for its lease. Otherwise it
  *   changes nothing.
  * - In values, bytes that are not printable ASCII, '%' and ',' are %XX.

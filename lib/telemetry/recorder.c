@@ -185,10 +185,24 @@ void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t
     end_line(recorder);
 }
 
+/* Tells whether a step is left out. A retained lock that nobody else wants is acquired many
+ * thousand times a second: its grants and returns would leave no room for all else. The next step
+ * says by `number` how many there were. */
+static bool is_routine(const zkl_lending_state *before, const zkl_lending_event *event,
+                       const zkl_lending_actions *actions) {
+    bool is_ours = before->stage == ZKL_LENDING_STAGE_OURS && before->alone && !before->called &&
+                   !before->doubtful;
+    zkl_lending_action_kind expected =
+        event->kind == ZKL_LENDING_EVENT_CAME ? ZKL_LENDING_ACTION_LEND : ZKL_LENDING_ACTION_KEEP;
+    return is_ours &&
+           (event->kind == ZKL_LENDING_EVENT_CAME || event->kind == ZKL_LENDING_EVENT_RETURNED) &&
+           actions->count == 1 && actions->list[0].kind == expected;
+}
+
 void zkl_recorder_add_lending_step(zkl_recorder *recorder, uint64_t *number, int64_t now_ms,
                                    const zkl_lending_state *before, const zkl_lending_event *event,
                                    const zkl_lending_actions *actions) {
-    if (recorder == NULL) {
+    if (recorder == NULL || is_routine(before, event, actions)) {
         return;
     }
     give_number(number, &recorder->loans);

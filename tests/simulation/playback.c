@@ -362,6 +362,16 @@ static played_loan *find_or_add_loan(playback *self, const record_entry *record)
     return found;
 }
 
+/* Grants and returns of a loan that nobody else wants are not recorded; they change these only. */
+static void take_over_routine(played_loan *loan, const record_entry *record) {
+    const zkl_lending_state *recorded = &record->loan_state;
+    if (loan->state.alone && recorded->alone && recorded->number >= loan->state.number) {
+        loan->state.number = recorded->number;
+        loan->state.holders = recorded->holders;
+        loan->state.waiters = recorded->waiters;
+    }
+}
+
 static bool play_loan(playback *self, const record_entry *record) {
     zkl_lending_actions actions;
     playback_line actual;
@@ -371,6 +381,7 @@ static bool play_loan(playback *self, const record_entry *record) {
         stop(self, PLAYBACK_REFUSED, "out of memory");
         return false;
     }
+    take_over_routine(loan, record);
     if (!is_same_state(self, record, &zkl_record_lending_fields, &record->loan_state, &loan->state,
                        "the recipe")) {
         return false;

@@ -316,6 +316,42 @@ TEST(record_of_a_loan_reads_as_documented) {
     bench_close(&bench);
 }
 
+TEST(grants_of_a_loan_that_nobody_else_wants_are_counted_and_not_recorded) {
+    static const zkl_lending_event events[] = {
+        { .kind = ZKL_LENDING_EVENT_CAME, .in_touch = true, .watched = true },
+        { .kind = ZKL_LENDING_EVENT_GRANTED, .in_touch = true, .watched = true },
+        { .kind = ZKL_LENDING_EVENT_ALONE, .in_touch = true, .watched = true },
+        { .kind = ZKL_LENDING_EVENT_RETURNED, .in_touch = true, .watched = true },
+        { .kind = ZKL_LENDING_EVENT_CAME, .in_touch = true, .watched = true },
+        { .kind = ZKL_LENDING_EVENT_CALLED, .in_touch = true, .watched = true },
+        { .kind = ZKL_LENDING_EVENT_RETURNED, .in_touch = true, .watched = true },
+    };
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    zkl_lending_state loan = zkl_lending_begin(false, true, 0);
+    uint64_t number = 0;
+    for (size_t i = 0; i < COUNT_OF(events); i++) {
+        zkl_lending_actions actions;
+        zkl_lending_state before = loan;
+        zkl_lending_step(&loan, &events[i], &actions);
+        zkl_recorder_add_lending_step(bench.recorder, &number, 5, &before, &events[i], &actions);
+    }
+    const char *text = bench_text(&bench);
+    EXPECT_TEXT(strchr(text, '\n') + 1,
+                "1 5 loan=1 STEP retains CAME in_touch watched -> nothing\n"
+                "2 5 loan=1 STEP retains waiters=1 GRANTED in_touch watched -> LEND count=1 "
+                "number=1\n"
+                "3 5 loan=1 STEP retains stage=OURS holders=1 number=1 ALONE in_touch watched -> "
+                "nothing\n"
+                "4 5 loan=1 STEP retains stage=OURS alone holders=1 number=2 CALLED in_touch "
+                "watched -> nothing\n"
+                "5 5 loan=1 STEP retains stage=OURS alone called holders=1 number=2 RETURNED "
+                "in_touch watched -> GIVE_UP\n"
+                "end records=5\n");
+    PLAYED(text, 5, 0, 0);
+    bench_close(&bench);
+}
+
 /* ---- Each kind --------------------------------------------------------------------------- */
 
 static bool is_same_text(const char *one, const char *other) {
