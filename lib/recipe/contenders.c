@@ -247,7 +247,7 @@ static size_t count_holding(zkl_listed children, const zkl_contenders_place *pla
 }
 
 size_t zkl_contenders_count_waiting(zkl_listed children, const zkl_contenders_place *place) {
-    size_t earlier = zkl_contenders_examine(children, place).earlier;
+    size_t earlier = count_earlier(children, place, find_end(children, place));
     size_t holding = count_holding(children, place);
     return earlier > holding ? earlier - holding : 0;
 }
