@@ -3,6 +3,14 @@
 enum { DIGITS_MAX = 24 };
 
 void zkl_text_add_bytes(zkl_text *text, const char *bytes, size_t length) {
+    while (text->full != NULL && length > text->size - text->length) {
+        size_t part = text->size - text->length;
+        memcpy(text->bytes + text->length, bytes, part);
+        text->length += part;
+        bytes += part;
+        length -= part;
+        text->full(text);
+    }
     if (text->too_long || length > text->size - text->length) {
         text->too_long = true;
         return;

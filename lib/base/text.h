@@ -7,13 +7,16 @@
 #include <stdint.h>
 #include <string.h>
 
-/** The caller fills the first two fields. */
-typedef struct zkl_text {
+/** The caller fills the first two fields, and the last one if it wants. */
+typedef struct zkl_text zkl_text;
+struct zkl_text {
     char *bytes;
     size_t size;
     size_t length;
     bool too_long; /* something did not fit, and is missing, like all that came after it */
-} zkl_text;
+    void (*full)(zkl_text *text); /* takes the bytes away, and sets the length to 0; NULL: text that
+                                     does not fit is too long */
+};
 
 void zkl_text_add_bytes(zkl_text *text, const char *bytes, size_t length);
 void zkl_text_add_number(zkl_text *text, int64_t number);

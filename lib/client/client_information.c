@@ -132,24 +132,17 @@ int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, size_t *le
 
 /* ---- The record ----------------------------------------------------------------------------- */
 
-/* The mutex is held for the copy only, so that no thread waits for the disk, nor for pages of
- * memory, which are touched before. */
-static char *copy_record(zkl_client *client, size_t *length) {
-    size_t size = zkl_recorder_size_max(client->recorder);
+/* The mutex is held for the copy only, so that no thread waits for text to be made, for the disk,
+ * nor for pages of memory, which are touched before. NULL: out of memory. */
+static char *copy_record(zkl_client *client, zkl_record_snapshot *snapshot) {
+    size_t size = zkl_recorder_ring_size(client->recorder);
     char *copy = malloc(size);
     if (copy == NULL) {
         return NULL;
     }
     memset(copy, '\n', size); /* not 0: that could become a calloc, which touches nothing */
-    zkl_record_pieces pieces;
-    *length = 0;
-    pthread_mutex_lock(&client->mutex);
-    zkl_recorder_take_pieces(client->recorder, &pieces);
-    for (size_t i = 0; i < ZKL_RECORD_PIECES; i++) {
-        memcpy(copy + *length, pieces.list[i].bytes, pieces.list[i].length);
-        *length += pieces.list[i].length;
-    }
-    pthread_mutex_unlock(&client->mutex);
+    ZKL_WITH_MUTEX(&client->mutex);
+    *snapshot = zkl_recorder_take_snapshot(client->recorder, copy);
     return copy;
 }
 
@@ -165,12 +158,12 @@ static int check_record(const zkl_client *client, const char *path) {
 int zkl_client_write_record(zkl_client *client, const char *path) {
     ZKL_BEGIN_CALL;
     ZKL_TRY(check_record(client, path));
-    size_t length = 0;
-    char *record = copy_record(client, &length);
-    ZKL_TRY(zkl_made(record));
-    bool written = zkl_record_file_write(path, record, length);
+    zkl_record_snapshot snapshot;
+    char *copy = copy_record(client, &snapshot);
+    ZKL_TRY(zkl_made(copy));
+    bool written = zkl_record_file_write(path, &snapshot);
     int why = errno;
-    free(record);
+    free(copy);
     if (!written) {
         zkl_error_note("path", path, "%s", strerror(why));
         return ZKL_SYSTEM;

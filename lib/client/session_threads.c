@@ -71,8 +71,11 @@ static zkl_connecting_action_kind carry_out_orders(zkl_client_session *self,
 
 static zkl_connecting_action_kind take_step(zkl_client_session *self,
                                             const zkl_connecting_event *event) {
+    const zkl_connecting before = self->connecting;
     zkl_connecting_actions actions;
     zkl_connecting_step(&self->connecting, event, &actions);
+    zkl_recorder_add_connecting_step(self->client->recorder, self->session.recorded_number,
+                                     zkl_session_now_ms(&self->session), &before, event, &actions);
     return carry_out_orders(self, &actions);
 }
 

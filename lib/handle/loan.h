@@ -12,7 +12,7 @@ typedef struct zkl_loan {
     zkl_lender *lender;
     zkl_mode mode;
     zkl_lending_state lending;
-    uint64_t recorded; /* its number in the record */
+    uint32_t recorded; /* its number in the record */
     zkl_session *session;
     zkl_request_runner *runner; /* NULL when it has ended */
     zkl_borrower *waiters, *holders;

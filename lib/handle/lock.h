@@ -29,7 +29,7 @@ typedef struct lock_member {
 
 /** What only the acquire of a set has. */
 typedef struct lock_several {
-    uint64_t recorded; /* its number in the record */
+    uint32_t recorded; /* its number in the record */
     zkl_create_group *group;
     zkl_timer turn; /* for which it has asked */
 } lock_several;

@@ -28,7 +28,7 @@ typedef struct zkl_session {
     void (*abandon)(void *arg);   /* give this session up for another; may be NULL */
     void (*is_denied)(void *arg); /* a server says that it is not there; may be NULL */
     void *arg;
-    uint64_t recorded_number; /* in the record */
+    uint32_t recorded_number; /* in the record */
     bool established;         /* the servers have made this session */
     bool connected;
     bool is_not_there; /* as a server says on this connection: it is over, or at another one */

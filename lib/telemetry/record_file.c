@@ -10,7 +10,7 @@
 
 #include "base/threads.h"
 
-enum { MESSAGE_SIZE = 8192, PATH_SIZE = 4096, LAST_WORDS_S = 5 };
+enum { MESSAGE_SIZE = 8192, PATH_SIZE = 4096, PIECE_SIZE = 4096, LAST_WORDS_S = 5 };
 
 static bool write_all(int file, const char *bytes, size_t length) {
     while (length > 0) {
@@ -26,14 +26,39 @@ static bool write_all(int file, const char *bytes, size_t length) {
     return true;
 }
 
+/* ---- Text in a file ---------------------------------------------------------- */
+
+typedef struct file_text {
+    zkl_text text;
+    int file;
+    bool good;
+    char bytes[PIECE_SIZE];
+} file_text;
+
+static void write_piece(zkl_text *text) {
+    file_text *self = (file_text *)text;
+    self->good = self->good && write_all(self->file, text->bytes, text->length);
+    text->length = 0;
+}
+
+static bool write_snapshot(int file, const zkl_record_snapshot *snapshot) {
+    file_text self;
+    self.text = (zkl_text){ .bytes = self.bytes, .size = PIECE_SIZE, .full = write_piece };
+    self.file = file;
+    self.good = true;
+    zkl_record_snapshot_write(snapshot, &self.text);
+    write_piece(&self.text);
+    return self.good;
+}
+
 /* ---- A file as a whole ------------------------------------------------------ */
 
-static bool fill(int file, const char *bytes, size_t length) {
-    bool good = write_all(file, bytes, length) && fsync(file) == 0;
+static bool fill(int file, const zkl_record_snapshot *snapshot) {
+    bool good = write_snapshot(file, snapshot) && fsync(file) == 0;
     return close(file) == 0 && good;
 }
 
-bool zkl_record_file_write(const char *path, const char *bytes, size_t length) {
+bool zkl_record_file_write(const char *path, const zkl_record_snapshot *snapshot) {
     static const char name[] = "zklock.XXXXXX";
     /* In the same directory. Not the file's own name and more: that may be as long as a name can
      * be. */
@@ -42,7 +67,7 @@ bool zkl_record_file_write(const char *path, const char *bytes, size_t length) {
     char beside[ZKL_FILE_NAME_MAX + sizeof(name)];
     snprintf(beside, sizeof(beside), "%.*s%s", directory, path, name);
     int file = mkostemp(beside, O_CLOEXEC);
-    bool good = file >= 0 && fill(file, bytes, length) && rename(beside, path) == 0;
+    bool good = file >= 0 && fill(file, snapshot) && rename(beside, path) == 0;
     if (!good && file >= 0) {
         int why = errno;
         (void)unlink(beside);
@@ -52,16 +77,6 @@ bool zkl_record_file_write(const char *path, const char *bytes, size_t length) {
 }
 
 /* ---- The last thing that a program does -------------------------------------- */
-
-static bool write_pieces(int file, const zkl_recorder *recorder) {
-    zkl_record_pieces pieces;
-    zkl_recorder_take_pieces(recorder, &pieces);
-    bool good = true;
-    for (size_t i = 0; i < ZKL_RECORD_PIECES && good; i++) {
-        good = write_all(file, pieces.list[i].bytes, pieces.list[i].length);
-    }
-    return good;
-}
 
 bool zkl_record_file_dump(const zkl_recorder *recorder, char *path, size_t path_size) {
     int length = snprintf(path, path_size, "%s%" PRId64 ".record",
@@ -74,7 +89,8 @@ bool zkl_record_file_dump(const zkl_recorder *recorder, char *path, size_t path_
     if (file < 0) {
         return false;
     }
-    bool good = write_pieces(file, recorder);
+    const zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(recorder, NULL);
+    bool good = write_snapshot(file, &snapshot);
     good = close(file) == 0 && good;
     if (!good) {
         (void)unlink(path); /* the part that is missing is the last, which led to it */

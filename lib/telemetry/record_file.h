@@ -16,7 +16,7 @@
  * what was at `path` is untouched, and errno says why. `path`: at most
  * ZKL_FILE_NAME_MAX bytes. Without the client's mutex; blocks for the disk.
  */
-bool zkl_record_file_write(const char *path, const char *bytes, size_t length);
+bool zkl_record_file_write(const char *path, const zkl_record_snapshot *snapshot);
 
 /**
  * Writes the record of a broken assertion, without allocating anything, to

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "recipe/request_common.h"
-
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- Text ---------------------------------------------------------------- */
@@ -63,6 +61,8 @@ static const zkl_record_names enumerations[] = {
     [ZKL_RECORD_OWN_NODE] = NAMES(ZKL_OWN_NODE_LIST(NAME)),
     [ZKL_RECORD_SET_STAGE] = NAMES(ZKL_SET_STAGE_LIST(NAME)),
     [ZKL_RECORD_LENDING_STAGE] = NAMES(ZKL_LENDING_STAGE_LIST(NAME)),
+    [ZKL_RECORD_CONNECTING_STAGE] = NAMES(ZKL_CONNECTING_STAGE_LIST(NAME)),
+    [ZKL_RECORD_CONNECTING_TASK] = NAMES(ZKL_CONNECTING_TASK_LIST(NAME)),
 };
 
 const zkl_record_names *zkl_record_names_of(zkl_record_type type) {
@@ -99,255 +99,236 @@ static void add_status(zkl_text *text, int status) {
       sizeof(zkl_field_##type) },
 #define EVENT_FIELD(of, type, name) FIELD(zkl_event, of, type, name)
 #define ACTION_FIELD(of, type, name) FIELD(zkl_action, of, type, name)
+#define STATE_FIELD(of, type, name) FIELD(zkl_request, of, type, name)
+#define PART(LIST, name, of) ZKL_REQUEST_##LIST(STATE_FIELD, of)
 #define SET_EVENT_FIELD(of, type, name) FIELD(zkl_set_event, of, type, name)
 #define SET_ACTION_FIELD(of, type, name) FIELD(zkl_set_action, of, type, name)
 #define SET_FIELD(of, type, name) FIELD(zkl_set, of, type, name)
 #define LENDING_EVENT_FIELD(of, type, name) FIELD(zkl_lending_event, of, type, name)
 #define LENDING_ACTION_FIELD(of, type, name) FIELD(zkl_lending_action, of, type, name)
 #define LENDING_FIELD(of, type, name) FIELD(zkl_lending_state, of, type, name)
-#define STATE_FIELD(of, type, name) FIELD(zkl_request, of, type, name)
-#define PART(LIST, name, of) ZKL_REQUEST_##LIST(STATE_FIELD, of)
+#define CONNECTING_EVENT_FIELD(of, type, name) FIELD(zkl_connecting_event, of, type, name)
+#define CONNECTING_FIELD(of, type, name) FIELD(zkl_connecting, of, type, name)
 
-const zkl_record_kinds zkl_record_events = {
-    NAMES("START", ZKL_OPERATION_LIST(ANSWERED) ZKL_NEWS_LIST(NAME)),
-    FIELDS(ZKL_EVENT_FIELDS(EVENT_FIELD, )),
+const zkl_record_format zkl_record_formats[ZKL_RECORD_MACHINES] = {
+    [ZKL_RECORD_REQUEST] = {
+        "request",
+        FIELDS(ZKL_REQUEST_SELF(STATE_FIELD, ) ZKL_REQUEST_PARTS(PART)),
+        { NAMES("START", ZKL_OPERATION_LIST(ANSWERED) ZKL_NEWS_LIST(NAME)),
+          FIELDS(ZKL_EVENT_FIELDS(EVENT_FIELD, )) },
+        { NAMES(ZKL_OPERATION_LIST(ASKED) ZKL_ORDER_LIST(NAME)),
+          FIELDS(ZKL_ACTION_FIELDS(ACTION_FIELD, )) },
+    },
+    [ZKL_RECORD_SET] = {
+        "set",
+        FIELDS(ZKL_SET_FIELDS(SET_FIELD, )),
+        { NAMES(ZKL_SET_EVENT_LIST(NAME)), FIELDS(ZKL_SET_EVENT_FIELDS(SET_EVENT_FIELD, )) },
+        { NAMES(ZKL_SET_ACTION_LIST(NAME)), FIELDS(ZKL_SET_ACTION_FIELDS(SET_ACTION_FIELD, )) },
+    },
+    [ZKL_RECORD_LOAN] = {
+        "loan",
+        FIELDS(ZKL_LENDING_FIELDS(LENDING_FIELD, )),
+        { NAMES(ZKL_LENDING_EVENT_LIST(NAME)),
+          FIELDS(ZKL_LENDING_EVENT_FIELDS(LENDING_EVENT_FIELD, )) },
+        { NAMES(ZKL_LENDING_ACTION_LIST(NAME)),
+          FIELDS(ZKL_LENDING_ACTION_FIELDS(LENDING_ACTION_FIELD, )) },
+    },
+    [ZKL_RECORD_CONNECTING] = {
+        "connecting",
+        FIELDS(ZKL_CONNECTING_FIELDS(CONNECTING_FIELD, )),
+        { NAMES(ZKL_CONNECTING_NEWS_LIST(NAME) ZKL_CONNECTING_RESULT_LIST(NAME)),
+          FIELDS(ZKL_CONNECTING_EVENT_FIELDS(CONNECTING_EVENT_FIELD, )) },
+        { NAMES(ZKL_CONNECTING_TASK_LIST(NAME) ZKL_CONNECTING_ORDER_LIST(NAME)), { 0 } },
+    },
 };
-const zkl_record_kinds zkl_record_actions = {
-    NAMES(ZKL_OPERATION_LIST(ASKED) ZKL_ORDER_LIST(NAME)),
-    FIELDS(ZKL_ACTION_FIELDS(ACTION_FIELD, )),
-};
-const zkl_record_kinds zkl_record_set_events = {
-    NAMES(ZKL_SET_EVENT_LIST(NAME)),
-    FIELDS(ZKL_SET_EVENT_FIELDS(SET_EVENT_FIELD, )),
-};
-const zkl_record_kinds zkl_record_set_actions = {
-    NAMES(ZKL_SET_ACTION_LIST(NAME)),
-    FIELDS(ZKL_SET_ACTION_FIELDS(SET_ACTION_FIELD, )),
-};
-const zkl_record_kinds zkl_record_lending_events = {
-    NAMES(ZKL_LENDING_EVENT_LIST(NAME)),
-    FIELDS(ZKL_LENDING_EVENT_FIELDS(LENDING_EVENT_FIELD, )),
-};
-const zkl_record_kinds zkl_record_lending_actions = {
-    NAMES(ZKL_LENDING_ACTION_LIST(NAME)),
-    FIELDS(ZKL_LENDING_ACTION_FIELDS(LENDING_ACTION_FIELD, )),
-};
-const zkl_record_fields zkl_record_lending_fields = FIELDS(ZKL_LENDING_FIELDS(LENDING_FIELD, ));
-const zkl_record_fields zkl_record_set_fields = FIELDS(ZKL_SET_FIELDS(SET_FIELD, ));
-const zkl_record_fields zkl_record_state_fields =
-    FIELDS(ZKL_REQUEST_SELF(STATE_FIELD, ) ZKL_REQUEST_PARTS(PART));
 
-static const void *at(const zkl_record_field *field, const void *object) {
-    return (const char *)object + field->offset;
+/* ---- Values ---------------------------------------------------------------- */
+
+static void take(zkl_packed *packed, void *value, size_t size) {
+    bool is_there = (size_t)(packed->end - packed->at) >= size;
+    memset(value, 0, size);
+    memcpy(value, packed->at, is_there ? size : 0);
+    packed->at = is_there ? packed->at + size : packed->end;
 }
 
-bool zkl_record_field_is_silent(const zkl_record_field *field, const void *object) {
-    const void *value = at(field, object);
-    switch (field->type) {
-    case ZKL_RECORD_CHILDREN:
-        return ((const zkl_listed *)value)->count == 0;
-    case ZKL_RECORD_FLAG:
-    case ZKL_RECORD_GUID:
-    case ZKL_RECORD_NAME:
-        return *(const char *)value == '\0';
-    case ZKL_RECORD_NUMBER:
-        return *(const int64_t *)value == 0;
-    case ZKL_RECORD_STRING:
-        return *(const char *const *)value == NULL;
-    default:
-        return *(const unsigned *)value == 0;
-    }
+static uint8_t take_8(zkl_packed *packed) {
+    uint8_t value;
+    take(packed, &value, sizeof(value));
+    return value;
 }
 
-static void add_children(zkl_text *text, zkl_listed children) {
-    for (size_t i = 0; i < children.count && !text->too_long; i++) {
+static uint16_t take_16(zkl_packed *packed) {
+    uint16_t value;
+    take(packed, &value, sizeof(value));
+    return value;
+}
+
+static uint32_t take_32(zkl_packed *packed) {
+    uint32_t value;
+    take(packed, &value, sizeof(value));
+    return value;
+}
+
+static int64_t take_64(zkl_packed *packed) {
+    int64_t value;
+    take(packed, &value, sizeof(value));
+    return value;
+}
+
+static const char *take_text(zkl_packed *packed) {
+    const char *text = packed->at;
+    const char *end = memchr(text, '\0', (size_t)(packed->end - text));
+    packed->at = end != NULL ? end + 1 : packed->end;
+    return end != NULL ? text : "";
+}
+
+static void write_children(zkl_text *text, zkl_packed *packed) {
+    uint32_t count = take_32(packed);
+    for (uint32_t i = 0; i < count && packed->at < packed->end; i++) {
         zkl_text_add(text, i == 0 ? "" : ",");
-        zkl_text_add_value(text, children.all[i].text);
+        zkl_text_add_value(text, take_text(packed));
     }
 }
 
-static void add_value(zkl_text *text, zkl_record_type type, const void *value) {
+void zkl_record_write_value(zkl_text *text, zkl_record_type type, zkl_packed *packed) {
     switch (type) {
+    case ZKL_RECORD_FLAG:
+        break;
     case ZKL_RECORD_COUNT:
-        zkl_text_add_number(text, *(const unsigned *)value);
+        zkl_text_add_number(text, take_32(packed));
         break;
     case ZKL_RECORD_BITS:
-        zkl_text_add_bits(text, *(const unsigned *)value);
+        zkl_text_add_bits(text, take_32(packed));
         break;
     case ZKL_RECORD_NUMBER:
-        zkl_text_add_number(text, *(const int64_t *)value);
+        zkl_text_add_number(text, take_64(packed));
         break;
     case ZKL_RECORD_STATUS:
-        add_status(text, *(const int *)value);
+        add_status(text, (int)take_32(packed));
         break;
     case ZKL_RECORD_STRING:
-        zkl_text_add_value(text, *(const char *const *)value);
-        break;
     case ZKL_RECORD_GUID:
     case ZKL_RECORD_NAME:
-        zkl_text_add_value(text, value);
+        zkl_text_add_value(text, take_text(packed));
         break;
     case ZKL_RECORD_CHILDREN:
-        add_children(text, *(const zkl_listed *)value);
+        write_children(text, packed);
         break;
     default:
-        add_name(text, zkl_record_names_of(type), *(const unsigned *)value);
+        add_name(text, zkl_record_names_of(type), take_32(packed));
         break;
     }
 }
 
-void zkl_record_write_field(zkl_text *text, const zkl_record_field *field, const void *object) {
-    zkl_text_add_bytes(text, field->name, field->name_length);
-    if (field->type != ZKL_RECORD_FLAG) {
-        zkl_text_add(text, "=");
-        add_value(text, field->type, at(field, object));
-    }
-}
+/* ---- Fields and kinds ------------------------------------------------------ */
 
-static void add_fields(zkl_text *text, const zkl_record_fields *fields, const void *object) {
+static void write_fields(zkl_text *text, const zkl_record_fields *fields, uint64_t present,
+                         zkl_packed *packed) {
     for (size_t i = 0; i < fields->count; i++) {
-        if (!zkl_record_field_is_silent(&fields->list[i], object)) {
+        if ((present >> i & 1U) != 0) {
+            const zkl_record_field *field = &fields->list[i];
             zkl_text_add(text, " ");
-            zkl_record_write_field(text, &fields->list[i], object);
+            zkl_text_add_bytes(text, field->name, field->name_length);
+            zkl_text_add(text, field->type != ZKL_RECORD_FLAG ? "=" : "");
+            zkl_record_write_value(text, field->type, packed);
         }
     }
 }
 
-static void add_kind(zkl_text *text, const zkl_record_kinds *kinds, const void *object) {
-    add_name(text, &kinds->names, *(const unsigned *)object);
-    add_fields(text, &kinds->fields, object);
+void zkl_record_write_state(zkl_text *text, zkl_record_machine machine, zkl_packed *packed) {
+    const zkl_record_fields *fields = &zkl_record_formats[machine].state;
+    bool is_large = fields->count > 8 * sizeof(uint16_t);
+    uint64_t present = is_large ? (uint64_t)take_64(packed) : take_16(packed);
+    write_fields(text, fields, present, packed);
 }
 
-void zkl_record_write_state(zkl_text *text, const zkl_request *request) {
-    add_fields(text, &zkl_record_state_fields, request);
-}
-
-/* ---- Long lists ------------------------------------------------------------ */
-
-/* Whether one child is before ours. */
-static bool is_earlier(const zkl_neighbour *child, const zkl_contenders_place *place) {
-    return zkl_contenders_examine((zkl_listed){ .all = child, .count = 1 }, place).earlier == 1;
-}
-
-static void keep(zkl_children *kept, const char **names, const char *name) {
-    for (size_t i = 0; i < kept->count; i++) {
-        if (name != NULL && strcmp(names[i], name) == 0) {
-            return;
-        }
+/* Writes the kind, what comes between, and the fields. */
+static void write_kind(zkl_text *text, const zkl_record_kinds *kinds, const uint32_t *whole,
+                       zkl_packed *packed) {
+    add_name(text, &kinds->names, take_8(packed));
+    if (whole != NULL) {
+        zkl_text_add_numbered(text, " shortened_from=", *whole);
     }
-    if (name != NULL) {
-        names[kept->count++] = name;
-    }
+    uint16_t present = take_16(packed);
+    write_fields(text, &kinds->fields, present, packed);
 }
 
-/* One that is before ours, and is not the blocker. */
-static const char *find_other(zkl_listed children, const zkl_contenders_place *place,
-                              const zkl_contenders_view *view) {
-    for (size_t i = 0; view->blocker != NULL && view->earlier > 1 && i < children.count; i++) {
-        if (children.all[i].text != view->blocker && is_earlier(&children.all[i], place)) {
-            return children.all[i].text;
-        }
+void zkl_record_write_actions(zkl_text *text, zkl_record_machine machine, zkl_packed *packed) {
+    uint8_t count = take_8(packed);
+    zkl_text_add(text, count > 0 ? " ->" : " -> nothing");
+    for (uint8_t i = 0; i < count && packed->at < packed->end; i++) {
+        zkl_text_add(text, " ");
+        write_kind(text, &zkl_record_formats[machine].actions, NULL, packed);
     }
-    return NULL;
-}
-
-size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
-                          zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]) {
-    zkl_contenders_place place = zkl_request_place(request);
-    zkl_contenders_view view = zkl_contenders_examine(children, &place);
-    const char *names[ZKL_RECORD_SHORTENED_MAX];
-    zkl_children kept = { .names = names };
-    bool has_companion = view.accompanied && place.companion[0] != '\0';
-    keep(&kept, names, view.listed ? place.own.text : NULL);
-    keep(&kept, names, has_companion ? place.companion : NULL);
-    keep(&kept, names, view.blocker);
-    keep(&kept, names, view.listed ? NULL : view.unlent); /* only a first list is judged by it */
-    keep(&kept, names, view.unknown);
-    keep(&kept, names, find_other(children, &place, &view));
-    if (request->lost.twins) {
-        keep(&kept, names,
-             zkl_contenders_find_guid(children, request->session.guid, place.own.text,
-                                      request->lost.node));
-    }
-    return zkl_contenders_read(kept, shortened).count;
-}
-
-/* Such a request counts the names: its lists are not shortened, and a line without room is
- * TOO_LONG. */
-static bool counts_names(const zkl_request *request) {
-    return request->options.permits > 0 || request->options.max_waiting > 0;
 }
 
 /* ---- Lines ------------------------------------------------------------------ */
 
-void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zkl_event *event) {
-    add_name(text, &zkl_record_events.names, event->kind);
-    zkl_text before = *text;
-    if (event->children.count <= ZKL_RECORD_NAMES_MAX || counts_names(request)) {
-        add_fields(text, &zkl_record_events.fields, event);
-        bool is_long = text->too_long || text->length - before.length > ZKL_RECORD_NAMES_BYTES_MAX;
-        if (!is_long || counts_names(request)) {
-            return;
-        }
-        *text = before;
-    }
-    zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX];
-    zkl_event shorter = *event;
-    shorter.children = (zkl_listed){ .all = shortened };
-    shorter.children.count = zkl_record_shorten(request, event->children, shortened);
-    zkl_text_add_numbered(text, " shortened_from=", (int64_t)event->children.count);
-    add_fields(text, &zkl_record_events.fields, &shorter);
-}
-
-static void add_arrow(zkl_text *text, size_t count) {
-    zkl_text_add(text, count > 0 ? " ->" : " -> nothing");
-}
-
-void zkl_record_write_actions(zkl_text *text, const zkl_actions *actions) {
-    add_arrow(text, actions->count);
-    for (size_t i = 0; i < actions->count; i++) {
-        zkl_text_add(text, " ");
-        add_kind(text, &zkl_record_actions, &actions->list[i]);
-    }
-}
-
-static void add_step(zkl_text *text, const zkl_record_fields *fields, const void *before,
-                     const zkl_record_kinds *events, const void *event, size_t actions) {
-    zkl_text_add(text, "STEP");
-    add_fields(text, fields, before);
-    zkl_text_add(text, " ");
-    add_kind(text, events, event);
-    add_arrow(text, actions);
-}
-
-static void add_action(zkl_text *text, const zkl_record_kinds *actions, const void *action) {
-    zkl_text_add(text, " ");
-    add_kind(text, actions, action);
-}
-
-void zkl_record_write_set_step(zkl_text *text, const zkl_set *before, const zkl_set_event *event,
-                               const zkl_set_actions *actions) {
-    add_step(text, &zkl_record_set_fields, before, &zkl_record_set_events, event, actions->count);
-    for (size_t i = 0; i < actions->count; i++) {
-        add_action(text, &zkl_record_set_actions, &actions->list[i]);
-    }
-}
-
-void zkl_record_write_lending_step(zkl_text *text, const zkl_lending_state *before,
-                                   const zkl_lending_event *event,
-                                   const zkl_lending_actions *actions) {
-    add_step(text, &zkl_record_lending_fields, before, &zkl_record_lending_events, event,
-             actions->count);
-    for (size_t i = 0; i < actions->count; i++) {
-        add_action(text, &zkl_record_lending_actions, &actions->list[i]);
-    }
-}
-
-void zkl_record_write_news(zkl_text *text, const zkl_session_news *news) {
-    add_name(text, &zkl_record_sessions, news->state);
-    if (news->state == ZKL_SESSION_STATE_CONNECTED) {
+static void write_news(zkl_text *text, zkl_packed *packed) {
+    uint8_t state = take_8(packed);
+    add_name(text, &zkl_record_sessions, state);
+    if (state == ZKL_SESSION_STATE_CONNECTED) {
         zkl_text_add(text, " id=");
-        zkl_text_add_bits(text, (uint64_t)news->session_id);
-        zkl_text_add_numbered(text, " timeout_ms=", news->timeout_ms);
+        zkl_text_add_bits(text, (uint64_t)take_64(packed));
+        zkl_text_add_numbered(text, " timeout_ms=", (int32_t)take_32(packed));
     }
+}
+
+static void write_request(zkl_text *text, zkl_packed *packed) {
+    zkl_text_add_numbered(text, "STATE session=", take_32(packed));
+    zkl_text_add(text, " path=");
+    zkl_text_add_value(text, take_text(packed));
+    zkl_record_write_state(text, ZKL_RECORD_REQUEST, packed);
+}
+
+static void write_event(zkl_text *text, zkl_record_machine machine, const uint32_t *whole,
+                        zkl_packed *packed) {
+    write_kind(text, &zkl_record_formats[machine].events, whole, packed);
+    zkl_record_write_actions(text, machine, packed);
+}
+
+static void write_shortened(zkl_text *text, zkl_record_machine machine, zkl_packed *packed) {
+    uint32_t whole = take_32(packed);
+    write_event(text, machine, &whole, packed);
+}
+
+static void write_step(zkl_text *text, zkl_record_machine machine, zkl_packed *packed) {
+    zkl_text_add(text, "STEP");
+    zkl_record_write_state(text, machine, packed);
+    zkl_text_add(text, " ");
+    write_event(text, machine, NULL, packed);
+}
+
+void zkl_record_write_line(zkl_text *text, uint64_t number, zkl_packed packed) {
+    zkl_record_head head;
+    take(&packed, &head, sizeof(head));
+    zkl_record_machine machine =
+        head.machine < ZKL_RECORD_MACHINES ? (zkl_record_machine)head.machine : ZKL_RECORD_REQUEST;
+    zkl_text_add_number(text, (int64_t)number);
+    zkl_text_add_numbered(text, " ", head.now_ms);
+    zkl_text_add(text, " ");
+    zkl_text_add(text, head.what == ZKL_RECORD_NEWS ? "session" : zkl_record_formats[machine].who);
+    zkl_text_add_numbered(text, "=", head.number);
+    zkl_text_add(text, " ");
+    switch ((zkl_record_what)head.what) {
+    case ZKL_RECORD_NEWS:
+        write_news(text, &packed);
+        break;
+    case ZKL_RECORD_STATE:
+        write_request(text, &packed);
+        break;
+    case ZKL_RECORD_EVENT:
+        write_event(text, machine, NULL, &packed);
+        break;
+    case ZKL_RECORD_SHORTENED:
+        write_shortened(text, machine, &packed);
+        break;
+    case ZKL_RECORD_STEP:
+        write_step(text, machine, &packed);
+        break;
+    case ZKL_RECORD_TOO_LONG:
+        zkl_text_add(text, "TOO_LONG");
+        break;
+    }
+    zkl_text_add(text, "\n");
 }

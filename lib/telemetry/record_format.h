@@ -1,10 +1,10 @@
 /*
  * The record of a client, as text: what its requests were told (events), what
  * they asked for (actions), and now and then their whole state, one line for
- * each. Written by recorder.c; read and played back by tests/simulation/run
- * --replay. One file:
+ * each. It is made of the records of record_packing.h when somebody asks for it; read and played
+ * back by tests/simulation/run --replay. One file:
  *
- *     zklock-record version=7 library=0.1.0 process=4711 label=shop
+ *     zklock-record version=8 library=0.1.0 process=4711 label=shop
  *         opened=2026-11-21T08:26:18Z opened_ms=83000 dropped=0     (one line)
  *     1 83002 session=1 CONNECTED id=0x1000b2a3c0d0001 timeout_ms=10000
  *     2 83215 request=1 STATE session=1 path=/locks/stock session.connected session.guid=...
@@ -14,7 +14,8 @@
  *     6 83219 set=1 STEP size=2 under_way=2 MEMBER_FAILED status=ZKL_NODE_DELETED -> WAKE
  *     end records=6
  *
- * - STEP of a set, or of a loan (loan=1), is followed by its state before the event.
+ * - STEP of a set, of a loan (loan=1) or of what connects a session (connecting=1, of session=1) is
+ *   followed by its state before the event.
  * - A line begins with the record's number (from 1, without gaps; those that the
  *   ring forgot are counted in `dropped`) and the client's clock in milliseconds,
  *   CLOCK_BOOTTIME; `opened` and `opened_ms` are one moment on both clocks.
@@ -22,7 +23,7 @@
  *   its own. STATE is the state of the request before the next event. Fields are
  *   those of request_types.h, in its order, without those that are false, zero (of an
  *   enumeration the first value) or empty.
- * - LISTED with `shortened_from=`: see zkl_record_write_event.
+ * - LISTED with `shortened_from=`: see zkl_pack_event.
  * - TOO_LONG stands for an event that had no room; a STATE follows before the
  *   request's next one.
  * - A grant of a retained lock that nobody else wants, nor waits for, is not recorded, nor is its
@@ -38,23 +39,16 @@
 #pragma once
 
 #include "base/text.h"
-#include "recipe/lending.h"
-#include "recipe/request_types.h"
-#include "recipe/set.h"
-#include "telemetry/session_news.h"
+#include "telemetry/record_packing.h"
 
 /** Rises when a program that reads the old version would refuse a new record or play it back
  *  wrongly: a line, field or name of an enumeration is added, removed, renamed or moved, or means
  *  something else. */
-#define ZKL_RECORD_VERSION 7
+#define ZKL_RECORD_VERSION 8
 
-/** No line is longer, with its newline: room for a STATE with the longest path,
- *  all of it escaped. */
-#define ZKL_RECORD_LINE_MAX 8192
-
-/** Longer lists, by names or by bytes, are shortened. */
-#define ZKL_RECORD_NAMES_MAX 16
-#define ZKL_RECORD_NAMES_BYTES_MAX 2048
+/** No line is longer, with its newline: a byte of a record becomes three where it is escaped, and
+ *  fields have their names. */
+#define ZKL_RECORD_LINE_MAX (4 * ZKL_RECORD_PACKED_MAX)
 
 /* ---- Text ---------------------------------------------------------------- */
 
@@ -95,7 +89,9 @@ typedef enum zkl_record_type {
     ZKL_RECORD_STAGE,
     ZKL_RECORD_OWN_NODE,
     ZKL_RECORD_SET_STAGE,
-    ZKL_RECORD_LENDING_STAGE
+    ZKL_RECORD_LENDING_STAGE,
+    ZKL_RECORD_CONNECTING_STAGE,
+    ZKL_RECORD_CONNECTING_TASK
 } zkl_record_type;
 
 typedef struct zkl_record_field {
@@ -117,59 +113,33 @@ typedef struct zkl_record_kinds {
     zkl_record_fields fields;
 } zkl_record_kinds;
 
-extern const zkl_record_kinds zkl_record_events;
-extern const zkl_record_kinds zkl_record_actions;
-extern const zkl_record_kinds zkl_record_set_events;
-extern const zkl_record_kinds zkl_record_set_actions;
-extern const zkl_record_kinds zkl_record_lending_events;
-extern const zkl_record_kinds zkl_record_lending_actions;
+/** What a machine's records have: by its lists of fields. */
+typedef struct zkl_record_format {
+    const char *who; /* "request", and so on */
+    zkl_record_fields state;
+    zkl_record_kinds events;
+    zkl_record_kinds actions;
+} zkl_record_format;
 
-/** Every field of a request, of a set, and of a loan. */
-extern const zkl_record_fields zkl_record_state_fields;
-extern const zkl_record_fields zkl_record_set_fields;
-extern const zkl_record_fields zkl_record_lending_fields;
+extern const zkl_record_format zkl_record_formats[ZKL_RECORD_MACHINES];
 
 /** The names of an enumeration's values; NULL: the type is none. */
 const zkl_record_names *zkl_record_names_of(zkl_record_type type);
 
-/** Whether a field of `object` is false, zero or empty, and so not written. */
-bool zkl_record_field_is_silent(const zkl_record_field *field, const void *object);
-/** Writes one field. */
-void zkl_record_write_field(zkl_text *text, const zkl_record_field *field, const void *object);
+/* ---- Packed records ------------------------------------------------------- */
 
-/* ---- Lines ---------------------------------------------------------------- */
+/** Bytes that are read. Behind the end there are only zeros and empty texts: what was overwritten
+ *  makes a strange line, and nothing worse. */
+typedef struct zkl_packed {
+    const char *at;
+    const char *end;
+} zkl_packed;
 
-/**
- * Writes an event. `request`: as it was before the event.
- *
- * A list of children can have tens of thousands of names. A long one is
- * shortened to at most six, with which the request does the very same: it asks
- * a list only
- *   - whether its own node is in it                        that name is kept
- *   - for another node with its GUID (zkl_contenders_find_guid) the first by name is kept
- *   - whom to wait for, and which unknown child to report  those names are kept
- *   - whether more than one is before it                   one more is kept
- *   - whether its companion is there                       that name is kept
- * None of these answers changes when other names are left out. The order of the list
- * stays, and `shortened_from` says how many names it had. A request for a permit, or
- * with a limit of the queue, counts the names: its lists are not shortened.
- */
-void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zkl_event *event);
+/** Writes one value, and goes on behind it. */
+void zkl_record_write_value(zkl_text *text, zkl_record_type type, zkl_packed *packed);
+/** Writes the fields of a state, each with a space before it. */
+void zkl_record_write_state(zkl_text *text, zkl_record_machine machine, zkl_packed *packed);
 /** Writes the arrow and the actions, with all that they have. */
-void zkl_record_write_actions(zkl_text *text, const zkl_actions *actions);
-/** Writes a step of a set: its state before it, the event, the arrow and the actions. */
-void zkl_record_write_set_step(zkl_text *text, const zkl_set *before, const zkl_set_event *event,
-                               const zkl_set_actions *actions);
-/** Writes a step of a loan in the same way. */
-void zkl_record_write_lending_step(zkl_text *text, const zkl_lending_state *before,
-                                   const zkl_lending_event *event,
-                                   const zkl_lending_actions *actions);
-/** Writes the fields of a STATE. */
-void zkl_record_write_state(zkl_text *text, const zkl_request *request);
-/** Writes news of a session. */
-void zkl_record_write_news(zkl_text *text, const zkl_session_news *news);
-
-/** Stores the names that a shortened list keeps, in its order, and returns how many. */
-#define ZKL_RECORD_SHORTENED_MAX 6
-size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
-                          zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]);
+void zkl_record_write_actions(zkl_text *text, zkl_record_machine machine, zkl_packed *packed);
+/** Writes a record as a line. `number`: of all records. */
+void zkl_record_write_line(zkl_text *text, uint64_t number, zkl_packed packed);

@@ -1,6 +1,5 @@
 #include "telemetry/recorder.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,22 +9,19 @@
 #include "base/pool.h"
 #include "base/threads.h"
 
-enum { MS_PER_SECOND = 1000, ESCAPED_LABEL_SIZE = 3 * ZKL_LABEL_MAX + 1 };
+enum { MS_PER_SECOND = 1000, ESCAPED_LABEL_SIZE = 3 * ZKL_LABEL_MAX + 1, PIECE_SIZE = 2048 };
 
 struct zkl_recorder {
     zkl_pool pool; /* of what it points to */
-    char *bytes;   /* the ring: byte n of all is at n % size */
+    char *ring;    /* byte n of all is at n % size */
     size_t size;
     uint64_t written;   /* bytes, in all */
-    uint64_t kept_from; /* where the oldest line that is left begins */
+    uint64_t kept_from; /* where the oldest record that is left begins */
     uint64_t records;   /* in all */
     uint64_t dropped;
-    uint64_t sessions;
-    uint64_t requests;
-    uint64_t sets;
-    uint64_t loans;
-    zkl_text text; /* of the line */
-    char line[ZKL_RECORD_LINE_MAX];
+    uint32_t sessions;
+    uint32_t numbers[ZKL_RECORD_MACHINES]; /* how many there were of each */
+    zkl_packing packing;
     char label[ESCAPED_LABEL_SIZE];
     const char *file_prefix;
     char opened[ZKL_TIME_SIZE];
@@ -34,114 +30,142 @@ struct zkl_recorder {
     void *stream;                  /* the listener's */
 };
 
+/* ---- Listening -------------------------------------------------------------- */
+
 static zkl_record_listener *next_listener; /* of recorders to come */
 
 void zkl_recorder_listen(zkl_record_listener *listener) {
     next_listener = listener;
 }
 
-static void tell_listener(zkl_recorder *recorder, const char *line, size_t length) {
-    if (recorder->listener != NULL) {
-        recorder->listener(&recorder->stream, line, length);
-    }
+typedef struct heard_text {
+    zkl_text text;
+    zkl_recorder *recorder;
+    char bytes[PIECE_SIZE];
+} heard_text;
+
+static void tell_piece(zkl_text *text) {
+    zkl_recorder *recorder = ((heard_text *)text)->recorder;
+    recorder->listener(&recorder->stream, text->bytes, text->length);
+    text->length = 0;
+}
+
+/* NULL: the listener is to be told nothing. */
+static zkl_text *begin_telling(zkl_recorder *recorder, heard_text *heard) {
+    heard->text = (zkl_text){ .bytes = heard->bytes, .size = PIECE_SIZE, .full = tell_piece };
+    heard->recorder = recorder;
+    return recorder->listener != NULL ? &heard->text : NULL;
 }
 
 /* ---- The ring --------------------------------------------------------------- */
 
-/* The bytes from one place up to another, or to the end of the ring. */
-static zkl_record_piece cut_piece(const zkl_recorder *recorder, uint64_t from, uint64_t to) {
-    size_t start = (size_t)(from % recorder->size);
-    size_t left = recorder->size - start;
-    size_t length = to - from < left ? (size_t)(to - from) : left;
-    return (zkl_record_piece){ recorder->bytes + start, length };
+/* A record is in one piece. Where the next one has no room up to the ring's end, it goes on at the
+ * beginning, and a head without a length says so. */
+static const zkl_record_head no_record;
+
+static zkl_record_head head_at(const char *ring, size_t size, uint64_t at) {
+    zkl_record_head head;
+    size_t left = size - (size_t)(at % size);
+    if (left < sizeof(head)) {
+        return no_record;
+    }
+    memcpy(&head, ring + at % size, sizeof(head));
+    return head;
+}
+
+/* Where the ring goes on, after a record or what stands for none. */
+static uint64_t next_after(uint64_t at, size_t size, uint16_t length) {
+    return at + (length != 0 ? length : size - at % size);
 }
 
 static void forget_oldest(zkl_recorder *recorder) {
-    for (;;) {
-        zkl_record_piece piece = cut_piece(recorder, recorder->kept_from, recorder->written);
-        const char *end = memchr(piece.bytes, '\n', piece.length);
-        if (end != NULL) {
-            recorder->kept_from += (uint64_t)(end - piece.bytes) + 1;
-            recorder->dropped++;
-            return;
-        }
-        recorder->kept_from += piece.length; /* the line goes on at the beginning of the ring */
-    }
+    uint16_t length = head_at(recorder->ring, recorder->size, recorder->kept_from).length;
+    uint64_t next = next_after(recorder->kept_from, recorder->size, length);
+    recorder->dropped += length != 0 ? 1 : 0;
+    /* Never behind the last record: not even if the ring was overwritten. */
+    recorder->kept_from = next < recorder->written ? next : recorder->written;
 }
 
-static void keep(zkl_recorder *recorder, const char *line, size_t length) {
+static void make_room(zkl_recorder *recorder, size_t length) {
     while (recorder->written - recorder->kept_from + length > recorder->size) {
         forget_oldest(recorder);
     }
-    while (length > 0) {
-        size_t start = (size_t)(recorder->written % recorder->size);
-        size_t part = length < recorder->size - start ? length : recorder->size - start;
-        memcpy(recorder->bytes + start, line, part);
-        recorder->written += part;
-        line += part;
-        length -= part;
+}
+
+static void keep(zkl_recorder *recorder, const char *record, size_t length) {
+    size_t left = recorder->size - (size_t)(recorder->written % recorder->size);
+    if (length > left) {
+        make_room(recorder, left);
+        memcpy(recorder->ring + recorder->size - left, &no_record,
+               left < sizeof(no_record) ? left : sizeof(no_record));
+        recorder->written += left;
     }
+    make_room(recorder, length);
+    memcpy(recorder->ring + recorder->written % recorder->size, record, length);
+    recorder->written += length;
 }
 
-/* ---- Lines -------------------------------------------------------------------- */
+/* ---- Records ------------------------------------------------------------------ */
 
-static void begin_line(zkl_recorder *recorder, int64_t now_ms, const char *who, uint64_t number) {
-    /* The newline always has room. */
-    recorder->text = (zkl_text){ .bytes = recorder->line, .size = sizeof(recorder->line) - 1 };
-    zkl_text_add_number(&recorder->text, (int64_t)recorder->records + 1);
-    zkl_text_add_numbered(&recorder->text, " ", now_ms);
-    zkl_text_add_numbered(&recorder->text, who, (int64_t)number);
-    zkl_text_add(&recorder->text, " ");
+static zkl_packing *begin_record(zkl_recorder *recorder, int64_t now_ms, zkl_record_what what,
+                                 zkl_record_machine machine, uint32_t number) {
+    const zkl_record_head head = {
+        .now_ms = now_ms, .number = number, .what = (uint8_t)what, .machine = (uint8_t)machine
+    };
+    size_t half = recorder->size / 2;
+    zkl_packing_begin(&recorder->packing,
+                      half < ZKL_RECORD_PACKED_MAX ? half : ZKL_RECORD_PACKED_MAX, &head);
+    return &recorder->packing;
 }
 
-static void end_line(zkl_recorder *recorder) {
-    recorder->line[recorder->text.length++] = '\n';
-    keep(recorder, recorder->line, recorder->text.length);
+static void end_record(zkl_recorder *recorder) {
+    size_t length = zkl_packing_end(&recorder->packing);
+    const char *record = recorder->packing.bytes;
+    keep(recorder, record, length);
     recorder->records++;
-    tell_listener(recorder, recorder->line, recorder->text.length);
-}
-
-/* A set or a loan gets its number with its first line. */
-static void give_number(uint64_t *number, uint64_t *count) {
-    *number = *number != 0 ? *number : ++*count;
+    heard_text heard;
+    zkl_text *text = begin_telling(recorder, &heard);
+    if (text != NULL) {
+        zkl_record_write_line(text, recorder->records, (zkl_packed){ record, record + length });
+        tell_piece(text);
+    }
 }
 
 /* ---- Sessions ------------------------------------------------------------------ */
 
-uint64_t zkl_recorder_begin_session(zkl_recorder *recorder) {
+uint32_t zkl_recorder_begin_session(zkl_recorder *recorder) {
     return recorder != NULL ? ++recorder->sessions : 0;
 }
 
-void zkl_recorder_add_news(zkl_recorder *recorder, uint64_t session, int64_t now_ms,
+void zkl_recorder_add_news(zkl_recorder *recorder, uint32_t session, int64_t now_ms,
                            const zkl_session_news *news) {
     if (recorder == NULL) {
         return;
     }
-    begin_line(recorder, now_ms, " session=", session);
-    zkl_record_write_news(&recorder->text, news);
-    end_line(recorder);
+    zkl_pack_news(begin_record(recorder, now_ms, ZKL_RECORD_NEWS, ZKL_RECORD_CONNECTING, session),
+                  news);
+    end_record(recorder);
 }
 
 /* ---- Requests ------------------------------------------------------------------- */
 
-static bool state_is_due(const zkl_recorder *recorder, const zkl_recorded_request *recorded) {
-    return recorded->mark->number == 0 || recorded->mark->events >= ZKL_RECORD_EVENTS_PER_STATE ||
-           recorder->written - recorded->mark->state_at > recorder->size / 2;
+static bool state_is_due(const zkl_recorder *recorder, const zkl_recorded_mark *mark) {
+    return mark->number == 0 || mark->events >= ZKL_RECORD_EVENTS_PER_STATE ||
+           recorder->written - mark->state_at > recorder->size / 2;
 }
 
 static void add_state(zkl_recorder *recorder, const zkl_recorded_request *recorded, int64_t now_ms,
                       const zkl_request *request) {
-    if (recorded->mark->number == 0) {
-        recorded->mark->number = (unsigned)++recorder->requests;
+    zkl_recorded_mark *mark = recorded->mark;
+    if (mark->number == 0) {
+        mark->number = ++recorder->numbers[ZKL_RECORD_REQUEST];
     }
-    recorded->mark->state_at = recorder->written;
-    recorded->mark->events = 0;
-    begin_line(recorder, now_ms, " request=", recorded->mark->number);
-    zkl_text_add_numbered(&recorder->text, "STATE session=", (int64_t)recorded->session);
-    zkl_text_add(&recorder->text, " path=");
-    zkl_text_add_value(&recorder->text, recorded->path);
-    zkl_record_write_state(&recorder->text, request);
-    end_line(recorder);
+    mark->state_at = recorder->written;
+    mark->events = 0;
+    zkl_pack_request(
+        begin_record(recorder, now_ms, ZKL_RECORD_STATE, ZKL_RECORD_REQUEST, mark->number),
+        recorded->session, recorded->path, request);
+    end_record(recorder);
 }
 
 /* Every request gets probes all the time. Those that change nothing are not recorded. */
@@ -153,36 +177,53 @@ static bool is_idle(const zkl_request *before, const zkl_event *event, const zkl
 void zkl_recorder_add_step(zkl_recorder *recorder, const zkl_recorded_request *recorded,
                            int64_t now_ms, const zkl_request *before, const zkl_event *event,
                            const zkl_actions *actions) {
-    if (state_is_due(recorder, recorded)) {
+    zkl_recorded_mark *mark = recorded->mark;
+    if (state_is_due(recorder, mark)) {
         add_state(recorder, recorded, now_ms, before);
     }
     if (is_idle(before, event, actions)) {
         return;
     }
-    begin_line(recorder, now_ms, " request=", recorded->mark->number);
-    zkl_record_write_event(&recorder->text, before, event);
-    zkl_record_write_actions(&recorder->text, actions);
-    recorded->mark->events++;
-    if (recorder->text.too_long) {
-        begin_line(recorder, now_ms, " request=", recorded->mark->number);
-        zkl_text_add(&recorder->text, "TOO_LONG");
-        recorded->mark->events = ZKL_RECORD_EVENTS_PER_STATE;
+    zkl_packing *packing =
+        begin_record(recorder, now_ms, ZKL_RECORD_EVENT, ZKL_RECORD_REQUEST, mark->number);
+    zkl_pack_event(packing, before, event);
+    zkl_pack_actions(packing, ZKL_RECORD_REQUEST, actions);
+    mark->events++;
+    if (packing->too_long) {
+        (void)begin_record(recorder, now_ms, ZKL_RECORD_TOO_LONG, ZKL_RECORD_REQUEST, mark->number);
+        mark->events = ZKL_RECORD_EVENTS_PER_STATE;
     }
-    end_line(recorder);
+    end_record(recorder);
 }
 
-/* ---- Sets and loans -------------------------------------------------------------- */
+/* ---- Other machines -------------------------------------------------------------- */
 
-void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t now_ms,
+void zkl_recorder_add_machine_step(zkl_recorder *recorder, zkl_record_machine machine,
+                                   uint32_t number, int64_t now_ms, const void *before,
+                                   const void *event, const void *actions) {
+    zkl_packing *packing = begin_record(recorder, now_ms, ZKL_RECORD_STEP, machine, number);
+    zkl_pack_state(packing, machine, before);
+    zkl_pack_event_of(packing, machine, event);
+    zkl_pack_actions(packing, machine, actions);
+    end_record(recorder);
+}
+
+/* A set or a loan gets its number with its first record. */
+static uint32_t number_of(zkl_recorder *recorder, zkl_record_machine machine, uint32_t *number) {
+    if (*number == 0) {
+        *number = ++recorder->numbers[machine];
+    }
+    return *number;
+}
+
+void zkl_recorder_add_set_step(zkl_recorder *recorder, uint32_t *number, int64_t now_ms,
                                const zkl_set *before, const zkl_set_event *event,
                                const zkl_set_actions *actions) {
-    if (recorder == NULL) {
-        return;
+    if (recorder != NULL) {
+        zkl_recorder_add_machine_step(recorder, ZKL_RECORD_SET,
+                                      number_of(recorder, ZKL_RECORD_SET, number), now_ms, before,
+                                      event, actions);
     }
-    give_number(number, &recorder->sets);
-    begin_line(recorder, now_ms, " set=", *number);
-    zkl_record_write_set_step(&recorder->text, before, event, actions);
-    end_line(recorder);
 }
 
 /* Tells whether a step is left out. A retained lock that nobody else wants is acquired many
@@ -199,44 +240,82 @@ static bool is_routine(const zkl_lending_state *before, const zkl_lending_event 
            actions->count == 1 && actions->list[0].kind == expected;
 }
 
-void zkl_recorder_add_lending_step(zkl_recorder *recorder, uint64_t *number, int64_t now_ms,
+void zkl_recorder_add_lending_step(zkl_recorder *recorder, uint32_t *number, int64_t now_ms,
                                    const zkl_lending_state *before, const zkl_lending_event *event,
                                    const zkl_lending_actions *actions) {
-    if (recorder == NULL || is_routine(before, event, actions)) {
-        return;
+    if (recorder != NULL && !is_routine(before, event, actions)) {
+        zkl_recorder_add_machine_step(recorder, ZKL_RECORD_LOAN,
+                                      number_of(recorder, ZKL_RECORD_LOAN, number), now_ms, before,
+                                      event, actions);
     }
-    give_number(number, &recorder->loans);
-    begin_line(recorder, now_ms, " loan=", *number);
-    zkl_record_write_lending_step(&recorder->text, before, event, actions);
-    end_line(recorder);
+}
+
+void zkl_recorder_add_connecting_step(zkl_recorder *recorder, uint32_t number, int64_t now_ms,
+                                      const zkl_connecting *before,
+                                      const zkl_connecting_event *event,
+                                      const zkl_connecting_actions *actions) {
+    if (recorder != NULL) {
+        zkl_recorder_add_machine_step(recorder, ZKL_RECORD_CONNECTING, number, now_ms, before,
+                                      event, actions);
+    }
 }
 
 /* ---- What it knows ---------------------------------------------------------------- */
 
-static size_t write_header(const zkl_recorder *recorder, char header[ZKL_RECORD_HEADER_SIZE]) {
-    return (size_t)snprintf(header, ZKL_RECORD_HEADER_SIZE,
-                            "zklock-record version=%d library=%s process=%ld label=%s opened=%s "
-                            "opened_ms=%" PRId64 " dropped=%" PRIu64 "\n",
-                            ZKL_RECORD_VERSION, zkl_version(), (long)getpid(), recorder->label,
-                            recorder->opened, recorder->opened_ms, recorder->dropped);
+static void write_header(const zkl_recorder *recorder, uint64_t dropped, zkl_text *text) {
+    zkl_text_add_numbered(text, "zklock-record version=", ZKL_RECORD_VERSION);
+    zkl_text_add(text, " library=");
+    zkl_text_add(text, zkl_version());
+    zkl_text_add_numbered(text, " process=", (long)getpid());
+    zkl_text_add(text, " label=");
+    zkl_text_add(text, recorder->label);
+    zkl_text_add(text, " opened=");
+    zkl_text_add(text, recorder->opened);
+    zkl_text_add_numbered(text, " opened_ms=", recorder->opened_ms);
+    zkl_text_add_numbered(text, " dropped=", (int64_t)dropped);
+    zkl_text_add(text, "\n");
 }
 
-static size_t write_footer(uint64_t records, char footer[ZKL_RECORD_FOOTER_SIZE]) {
-    return (size_t)snprintf(footer, ZKL_RECORD_FOOTER_SIZE, "end records=%" PRIu64 "\n", records);
+static void write_footer(uint64_t records, zkl_text *text) {
+    zkl_text_add_numbered(text, "end records=", (int64_t)records);
+    zkl_text_add(text, "\n");
 }
 
-void zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces) {
-    size_t header = write_header(recorder, pieces->header);
-    size_t footer = write_footer(recorder->records - recorder->dropped, pieces->footer);
-    zkl_record_piece *list = pieces->list;
-    list[0] = (zkl_record_piece){ pieces->header, header };
-    list[1] = cut_piece(recorder, recorder->kept_from, recorder->written);
-    list[2] = cut_piece(recorder, recorder->kept_from + list[1].length, recorder->written);
-    list[3] = (zkl_record_piece){ pieces->footer, footer };
+size_t zkl_recorder_ring_size(const zkl_recorder *recorder) {
+    return recorder->size;
 }
 
-size_t zkl_recorder_size_max(const zkl_recorder *recorder) {
-    return ZKL_RECORD_HEADER_SIZE + recorder->size + ZKL_RECORD_FOOTER_SIZE;
+zkl_record_snapshot zkl_recorder_take_snapshot(const zkl_recorder *recorder, char *copy) {
+    if (copy != NULL) {
+        memcpy(copy, recorder->ring, recorder->size);
+    }
+    return (zkl_record_snapshot){
+        .recorder = recorder,
+        .ring = copy != NULL ? copy : recorder->ring,
+        .from = recorder->kept_from,
+        .to = recorder->written,
+        .records = recorder->records,
+        .dropped = recorder->dropped,
+    };
+}
+
+void zkl_record_snapshot_write(const zkl_record_snapshot *self, zkl_text *text) {
+    size_t size = self->recorder->size;
+    uint64_t number = self->dropped;
+    uint64_t at = self->from;
+    write_header(self->recorder, self->dropped, text);
+    while (at < self->to) {
+        uint16_t length = head_at(self->ring, size, at).length;
+        const char *record = self->ring + at % size;
+        if (length > size - at % size) {
+            break; /* memory that was overwritten: a reader refuses the end */
+        }
+        if (length != 0) {
+            zkl_record_write_line(text, ++number, (zkl_packed){ record, record + length });
+        }
+        at = next_after(at, size, length);
+    }
+    write_footer(self->records - self->dropped, text);
 }
 
 const char *zkl_recorder_file_prefix(const zkl_recorder *recorder) {
@@ -276,7 +355,7 @@ zkl_recorder *zkl_recorder_open(int32_t events, const char *label, const char *d
         return NULL;
     }
     recorder->size = (size_t)events * ZKL_RECORD_EVENT_BYTES;
-    recorder->bytes = zkl_pool_take(&recorder->pool, recorder->size);
+    recorder->ring = zkl_pool_take(&recorder->pool, recorder->size);
     zkl_text escaped = { .bytes = recorder->label, .size = sizeof(recorder->label) - 1 };
     zkl_text_add_value(&escaped, label);
     note_file_prefix(recorder, directory);
@@ -287,14 +366,25 @@ zkl_recorder *zkl_recorder_open(int32_t events, const char *label, const char *d
     recorder->opened_ms = zkl_clock_ms();
     zkl_format_time(recorder->opened, zkl_wall_clock_ms());
     recorder->listener = next_listener;
-    tell_listener(recorder, recorder->line, write_header(recorder, recorder->line));
+    heard_text heard;
+    zkl_text *text = begin_telling(recorder, &heard);
+    if (text != NULL) {
+        write_header(recorder, 0, text);
+        tell_piece(text);
+    }
     return recorder;
 }
 
 void zkl_recorder_close(zkl_recorder *recorder) {
-    if (recorder != NULL) {
-        tell_listener(recorder, recorder->line, write_footer(recorder->records, recorder->line));
-        tell_listener(recorder, NULL, 0);
-        free_recorder(recorder);
+    if (recorder == NULL) {
+        return;
     }
+    heard_text heard;
+    zkl_text *text = begin_telling(recorder, &heard);
+    if (text != NULL) {
+        write_footer(recorder->records, text);
+        tell_piece(text);
+        recorder->listener(&recorder->stream, NULL, 0);
+    }
+    free_recorder(recorder);
 }

@@ -24,19 +24,13 @@ typedef struct played_request {
     UT_hash_handle handle;
 } played_request;
 
-typedef struct played_set {
-    uint64_t number;
-    zkl_set state;
-    struct played_set *next;
+/* A set, a loan, or what connects a session. */
+typedef struct played_machine {
+    uint64_t key; /* of which machine, and its number */
+    record_state state;
+    struct played_machine *next;
     UT_hash_handle handle;
-} played_set;
-
-typedef struct played_loan {
-    uint64_t number;
-    zkl_lending_state state;
-    struct played_loan *next;
-    UT_hash_handle handle;
-} played_loan;
+} played_machine;
 
 typedef struct playback {
     const playback_options *options;
@@ -44,10 +38,8 @@ typedef struct playback {
     record_reader reader;
     played_request *requests; /* by their number */
     played_request *last;     /* and the list of all */
-    played_set *sets;         /* the same of sets */
-    played_set *last_set;
-    played_loan *loans; /* and of loans */
-    played_loan *last_loan;
+    played_machine *machines; /* by their key */
+    played_machine *last_machine;
 } playback;
 
 /* ---- Messages ----------------------------------------------------------------- */
@@ -68,42 +60,44 @@ __attribute__((format(printf, 3, 4))) static void differ(playback *self, const r
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
-    const char *who = "request";
-    uint64_t number = record->request;
-    const char *kind = "STATE";
-    if (record->kind == RECORD_SET_STEP) {
-        who = "set";
-        number = record->set;
-        kind = zkl_record_set_events.names.names[record->set_event.kind];
-    } else if (record->kind == RECORD_LOAN_STEP) {
-        who = "loan";
-        number = record->loan;
-        kind = zkl_record_lending_events.names.names[record->loan_event.kind];
-    } else if (record->kind == RECORD_EVENT) {
-        kind = zkl_record_events.names.names[record->event.kind];
-    }
-    stop(self, PLAYBACK_DIFFERS, "record %" PRIu64 ", %s %" PRIu64 ", %s: %s", record->number, who,
-         number, kind, what);
+    const zkl_record_format *lists = &zkl_record_formats[record->machine];
+    bool is_event = record->kind == RECORD_EVENT || record->kind == RECORD_STEP;
+    stop(self, PLAYBACK_DIFFERS, "record %" PRIu64 ", %s %" PRIu64 ", %s: %s", record->number,
+         lists->who, record->who,
+         is_event ? lists->events.names.names[record->event.kind] : "STATE", what);
 }
 
 static zkl_text text_of(playback_line *line) {
     return (zkl_text){ .bytes = line->text, .size = sizeof(line->text) - 1 };
 }
 
-static void write_actions(playback_line *line, const zkl_actions *actions) {
+void playback_write_actions(playback_line *line, zkl_record_machine machine, const void *actions) {
+    static _Thread_local zkl_packing packing;
+    const zkl_record_head head = { .machine = (uint8_t)machine };
+    zkl_packing_begin(&packing, sizeof(packing.bytes), &head);
+    zkl_pack_actions(&packing, machine, actions);
     zkl_text text = text_of(line);
-    zkl_record_write_actions(&text, actions);
+    zkl_packed packed = { packing.bytes + sizeof(head), packing.at };
+    zkl_record_write_actions(&text, machine, &packed);
     line->text[text.length] = '\0';
 }
 
 void playback_write_field(playback_line *line, const zkl_record_field *field, const void *object) {
     zkl_text text = text_of(line);
     bool has_name = zkl_record_names_of(field->type) != NULL;
-    if (zkl_record_field_is_silent(field, object) && !has_name) {
-        zkl_text_add(&text, "no ");
-        zkl_text_add(&text, field->name);
-    } else {
-        zkl_record_write_field(&text, field, object);
+    bool is_silent = record_field_is_silent(field, object) && !has_name;
+    const char *value = (const char *)object + field->offset;
+    if (field->type == ZKL_RECORD_STRING && !is_silent) {
+        memcpy(&value, value, sizeof(value));
+    }
+    zkl_packed packed = { value, value + (field->type == ZKL_RECORD_STRING && !is_silent
+                                              ? strlen(value) + 1
+                                              : field->size) };
+    zkl_text_add(&text, is_silent ? "no " : "");
+    zkl_text_add(&text, field->name);
+    if (!is_silent && field->type != ZKL_RECORD_FLAG) {
+        zkl_text_add(&text, "=");
+        zkl_record_write_value(&text, field->type, &packed);
     }
     line->text[text.length] = '\0';
 }
@@ -139,9 +133,9 @@ static void free_requests(playback *self) {
 
 /* ---- States ----------------------------------------------------------------------- */
 
-static bool is_same_state(playback *self, const record_entry *record,
-                          const zkl_record_fields *fields, const void *recorded, const void *played,
-                          const char *who) {
+static bool is_same_state(playback *self, const record_entry *record, const void *recorded,
+                          const void *played, const char *who) {
+    const zkl_record_fields *fields = &zkl_record_formats[record->machine].state;
     for (size_t i = 0; i < fields->count; i++) {
         const zkl_record_field *field = &fields->list[i];
         playback_line expected;
@@ -158,7 +152,7 @@ static bool is_same_state(playback *self, const record_entry *record,
 }
 
 static bool take_first_state(playback *self, const record_entry *record, played_request *request) {
-    const char *companion = record->state.options.companion;
+    const char *companion = record->state.request.options.companion;
     free(request->path);
     free(request->companion);
     request->path = strdup(record->path);
@@ -168,7 +162,7 @@ static bool take_first_state(playback *self, const record_entry *record, played_
         return false;
     }
     request->session = record->session;
-    request->state = record->state;
+    request->state = record->state.request;
     request->state.options.companion = request->companion;
     request->known = true;
     return true;
@@ -184,8 +178,7 @@ static bool play_state(playback *self, const record_entry *record, played_reques
         return false;
     }
     self->result->counts.states++;
-    return is_same_state(self, record, &zkl_record_state_fields, &record->state, &request->state,
-                         "the recipe");
+    return is_same_state(self, record, &record->state, &request->state, "the recipe");
 }
 
 /* ---- Events ------------------------------------------------------------------------- */
@@ -194,15 +187,16 @@ static bool is_same_beginning(playback *self, const record_entry *record,
                               const zkl_request *request) {
     zkl_request begun;
     zkl_request_begin(&begun, &request->options, &request->session);
-    return is_same_state(self, record, &zkl_record_state_fields, request, &begun,
-                         "a request that starts");
+    return is_same_state(self, record, request, &begun, "a request that starts");
 }
 
-static bool does_the_same(playback *self, const record_entry *record, const playback_line *actual,
-                          const playback_line *expected) {
-    if (strcmp(expected->text, actual->text) != 0) {
-        differ(self, record, "the record has%s, but the recipe does%s", actual->text,
-               expected->text);
+static bool does_the_same(playback *self, const record_entry *record, const void *actions) {
+    playback_line actual;
+    playback_line expected;
+    playback_write_actions(&actual, record->machine, &record->actions);
+    playback_write_actions(&expected, record->machine, actions);
+    if (strcmp(expected.text, actual.text) != 0) {
+        differ(self, record, "the record has%s, but the recipe does%s", actual.text, expected.text);
         return false;
     }
     self->result->counts.steps++;
@@ -211,12 +205,8 @@ static bool does_the_same(playback *self, const record_entry *record, const play
 
 static bool step(playback *self, const record_entry *record, played_request *request) {
     zkl_actions actions;
-    zkl_request_step(&request->state, &record->event, &actions);
-    playback_line actual;
-    playback_line expected;
-    write_actions(&actual, &record->actions);
-    write_actions(&expected, &actions);
-    if (!does_the_same(self, record, &actual, &expected)) {
+    zkl_request_step(&request->state, &record->event.request, &actions);
+    if (!does_the_same(self, record, &actions)) {
         return false;
     }
     self->result->counts.requests += request->played ? 0 : 1;
@@ -234,12 +224,12 @@ static bool play_event(playback *self, const record_entry *record, played_reques
         self->result->counts.skipped++;
         return true;
     }
-    return (record->event.kind != ZKL_EVENT_START ||
+    return (record->event.request.kind != ZKL_EVENT_START ||
             is_same_beginning(self, record, &request->state)) &&
            step(self, record, request);
 }
 
-/* ---- All of it ------------------------------------------------------------------------ */
+/* ---- Requests as a whole ---------------------------------------------------------------- */
 
 static void show(const playback *self, const playback_view *view) {
     if (self->options->visit != NULL) {
@@ -251,7 +241,7 @@ static void show(const playback *self, const playback_view *view) {
 }
 
 static bool play_request(playback *self, const record_entry *record) {
-    played_request *request = find_or_add(self, record->request);
+    played_request *request = find_or_add(self, record->who);
     if (request == NULL) {
         stop(self, PLAYBACK_REFUSED, "out of memory");
         return false;
@@ -272,149 +262,95 @@ static bool play_request(playback *self, const record_entry *record) {
     if (same) {
         show(self, &(playback_view){ .record = record,
                                      .skipped = record->kind == RECORD_EVENT && !was_known,
-                                     .fields = &zkl_record_state_fields,
+                                     .fields = &zkl_record_formats[ZKL_RECORD_REQUEST].state,
                                      .before = &before,
                                      .after = &request->state });
     }
     return same;
 }
 
-static void write_set_step(playback_line *line, const record_entry *record,
-                           const zkl_set_actions *actions) {
-    zkl_text text = text_of(line);
-    zkl_record_write_set_step(&text, &record->set_state, &record->set_event, actions);
-    line->text[text.length] = '\0';
+/* ---- Other machines -------------------------------------------------------------------- */
+
+static void step_machine(record_state *state, const record_entry *record, record_actions *actions) {
+    switch (record->machine) {
+    case ZKL_RECORD_SET:
+        zkl_set_step(&state->set, &record->event.set, &actions->set);
+        break;
+    case ZKL_RECORD_LOAN:
+        zkl_lending_step(&state->loan, &record->event.loan, &actions->loan);
+        break;
+    default:
+        zkl_connecting_step(&state->connecting, &record->event.connecting, &actions->connecting);
+        break;
+    }
 }
 
 /* NULL: out of memory. */
-static played_set *find_or_add_set(playback *self, const record_entry *record) {
-    played_set *found = NULL;
-    HASH_FIND(handle, self->sets, &record->set, sizeof(record->set), found);
+static played_machine *find_or_add_machine(playback *self, const record_entry *record) {
+    uint64_t key = record->who * ZKL_RECORD_MACHINES + record->machine;
+    played_machine *found = NULL;
+    HASH_FIND(handle, self->machines, &key, sizeof(key), found);
     if (found == NULL) {
         found = calloc(1, sizeof(*found));
         if (found != NULL) {
-            found->number = record->set;
-            found->state = record->set_state;
-            found->next = self->last_set;
-            self->last_set = found;
-            HASH_ADD(handle, self->sets, number, sizeof(found->number), found);
+            found->key = key;
+            found->state = record->state;
+            found->next = self->last_machine;
+            self->last_machine = found;
+            HASH_ADD(handle, self->machines, key, sizeof(found->key), found);
         }
     }
     return found;
 }
 
-static bool play_set(playback *self, const record_entry *record) {
-    zkl_set_actions actions;
-    playback_line actual;
-    playback_line expected;
-    played_set *set = find_or_add_set(self, record);
-    if (set == NULL) {
-        stop(self, PLAYBACK_REFUSED, "out of memory");
-        return false;
-    }
-    if (!is_same_state(self, record, &zkl_record_set_fields, &record->set_state, &set->state,
-                       "the recipe")) {
-        return false;
-    }
-    zkl_set_step(&set->state, &record->set_event, &actions);
-    write_set_step(&actual, record, &record->set_actions);
-    write_set_step(&expected, record, &actions);
-    if (!does_the_same(self, record, &actual, &expected)) {
-        return false;
-    }
-    show(self, &(playback_view){ .record = record,
-                                 .fields = &zkl_record_set_fields,
-                                 .before = &record->set_state,
-                                 .after = &set->state });
-    return true;
-}
-
-static void free_sets(playback *self) {
-    HASH_CLEAR(handle, self->sets);
-    while (self->last_set != NULL) {
-        played_set *one = self->last_set;
-        self->last_set = one->next;
+static void free_machines(playback *self) {
+    HASH_CLEAR(handle, self->machines);
+    while (self->last_machine != NULL) {
+        played_machine *one = self->last_machine;
+        self->last_machine = one->next;
         free(one);
     }
-}
-
-static void write_loan_step(playback_line *line, const record_entry *record,
-                            const zkl_lending_actions *actions) {
-    zkl_text text = text_of(line);
-    zkl_record_write_lending_step(&text, &record->loan_state, &record->loan_event, actions);
-    line->text[text.length] = '\0';
-}
-
-/* NULL: out of memory. */
-static played_loan *find_or_add_loan(playback *self, const record_entry *record) {
-    played_loan *found = NULL;
-    HASH_FIND(handle, self->loans, &record->loan, sizeof(record->loan), found);
-    if (found == NULL) {
-        found = calloc(1, sizeof(*found));
-        if (found != NULL) {
-            found->number = record->loan;
-            found->state = record->loan_state;
-            found->next = self->last_loan;
-            self->last_loan = found;
-            HASH_ADD(handle, self->loans, number, sizeof(found->number), found);
-        }
-    }
-    return found;
 }
 
 /* Grants and returns of a loan that nobody else wants are not recorded; they change these only. */
-static void take_over_routine(played_loan *loan, const record_entry *record) {
-    const zkl_lending_state *recorded = &record->loan_state;
-    if (loan->state.alone && recorded->alone && recorded->number >= loan->state.number) {
-        loan->state.number = recorded->number;
-        loan->state.holders = recorded->holders;
-        loan->state.waiters = recorded->waiters;
+static void take_over_routine(zkl_lending_state *loan, const zkl_lending_state *recorded) {
+    if (loan->alone && recorded->alone && recorded->number >= loan->number) {
+        loan->number = recorded->number;
+        loan->holders = recorded->holders;
+        loan->waiters = recorded->waiters;
     }
 }
 
-static bool play_loan(playback *self, const record_entry *record) {
-    zkl_lending_actions actions;
-    playback_line actual;
-    playback_line expected;
-    played_loan *loan = find_or_add_loan(self, record);
-    if (loan == NULL) {
+static bool play_step(playback *self, const record_entry *record) {
+    record_actions actions;
+    played_machine *machine = find_or_add_machine(self, record);
+    if (machine == NULL) {
         stop(self, PLAYBACK_REFUSED, "out of memory");
         return false;
     }
-    take_over_routine(loan, record);
-    if (!is_same_state(self, record, &zkl_record_lending_fields, &record->loan_state, &loan->state,
-                       "the recipe")) {
+    if (record->machine == ZKL_RECORD_LOAN) {
+        take_over_routine(&machine->state.loan, &record->state.loan);
+    }
+    if (!is_same_state(self, record, &record->state, &machine->state, "the recipe")) {
         return false;
     }
-    zkl_lending_step(&loan->state, &record->loan_event, &actions);
-    write_loan_step(&actual, record, &record->loan_actions);
-    write_loan_step(&expected, record, &actions);
-    if (!does_the_same(self, record, &actual, &expected)) {
+    step_machine(&machine->state, record, &actions);
+    if (!does_the_same(self, record, &actions)) {
         return false;
     }
     show(self, &(playback_view){ .record = record,
-                                 .fields = &zkl_record_lending_fields,
-                                 .before = &record->loan_state,
-                                 .after = &loan->state });
+                                 .fields = &zkl_record_formats[record->machine].state,
+                                 .before = &record->state,
+                                 .after = &machine->state });
     return true;
 }
 
-static void free_loans(playback *self) {
-    HASH_CLEAR(handle, self->loans);
-    while (self->last_loan != NULL) {
-        played_loan *one = self->last_loan;
-        self->last_loan = one->next;
-        free(one);
-    }
-}
+/* ---- All of it ------------------------------------------------------------------------ */
 
 static bool play_record(playback *self, const record_entry *record) {
     self->result->counts.records++;
-    if (record->kind == RECORD_SET_STEP) {
-        return play_set(self, record);
-    }
-    if (record->kind == RECORD_LOAN_STEP) {
-        return play_loan(self, record);
+    if (record->kind == RECORD_STEP) {
+        return play_step(self, record);
     }
     if (record->kind != RECORD_NEWS) {
         return play_request(self, record);
@@ -442,8 +378,7 @@ void playback_play(char *text, size_t length, const playback_options *options,
         stop(self, PLAYBACK_REFUSED, "%s", self->reader.error);
     }
     free_requests(self);
-    free_sets(self);
-    free_loans(self);
+    free_machines(self);
     free(self);
 }
 

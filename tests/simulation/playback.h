@@ -1,7 +1,7 @@
 /*
- * Plays a record back: gives each request and each set the events that it was given, in the
- * same recipe, and holds its actions, and its state wherever that was recorded,
- * to what the record says. A set's state is in each of its lines.
+ * Plays a record back: gives each request and each other machine the events that it was given, in
+ * the same recipe, and holds its actions, and its state wherever that was recorded, to what the
+ * record says. Another machine's state is in each of its lines.
  *
  * A request is played from its first STATE on. What comes before is skipped and
  * counted, where the ring has forgotten that STATE; if nothing was forgotten,
@@ -26,7 +26,7 @@ typedef struct playback_view {
     const record_entry *record;
     const char *line; /* as it stands in the file */
     bool skipped;
-    const zkl_record_fields *fields; /* of the next two: those of a request, or a set */
+    const zkl_record_fields *fields; /* of the next two: those of their machine */
     const void *before;              /* of news: NULL */
     const void *after;
 } playback_view;
@@ -57,6 +57,9 @@ typedef struct playback_line {
 
 /** What a field is: also where a record is silent about it. */
 void playback_write_field(playback_line *line, const zkl_record_field *field, const void *object);
+
+/** What actions are, in a record. */
+void playback_write_actions(playback_line *line, zkl_record_machine machine, const void *actions);
 
 /** Plays a record of `length` bytes, and one more for a NUL; they are changed. */
 void playback_play(char *text, size_t length, const playback_options *options,

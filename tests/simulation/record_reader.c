@@ -226,6 +226,10 @@ static void check_guid(record_reader *reader, const char *guid) {
 static size_t split_names(record_reader *reader, char *value) {
     size_t count = 0;
     while (is_good(reader) && value != NULL && *value != '\0') {
+        if (count == RECORD_NAMES_MAX) {
+            refuse(reader, "a list has at most %d names", RECORD_NAMES_MAX);
+            break;
+        }
         char *comma = strchr(value, ',');
         if (comma != NULL) {
             *comma = '\0';
@@ -243,6 +247,24 @@ static size_t split_names(record_reader *reader, char *value) {
 
 static void *at(const zkl_record_field *field, void *object) {
     return (char *)object + field->offset;
+}
+
+bool record_field_is_silent(const zkl_record_field *field, const void *object) {
+    const void *value = (const char *)object + field->offset;
+    switch (field->type) {
+    case ZKL_RECORD_CHILDREN:
+        return ((const zkl_listed *)value)->count == 0;
+    case ZKL_RECORD_FLAG:
+    case ZKL_RECORD_GUID:
+    case ZKL_RECORD_NAME:
+        return *(const char *)value == '\0';
+    case ZKL_RECORD_NUMBER:
+        return *(const int64_t *)value == 0;
+    case ZKL_RECORD_STRING:
+        return *(const char *const *)value == NULL;
+    default:
+        return *(const unsigned *)value == 0;
+    }
 }
 
 static void store_unsigned(record_reader *reader, const zkl_record_field *field, void *object,
@@ -324,7 +346,7 @@ static void take_next(record_reader *reader, const zkl_record_field *field, void
     }
     take_value(reader, field, object);
     bool is_empty = field->type == ZKL_RECORD_STRING ? **(const char **)at(field, object) == '\0'
-                                                     : zkl_record_field_is_silent(field, object);
+                                                     : record_field_is_silent(field, object);
     if (is_good(reader) && is_empty) {
         refuse(reader, "%s is not to be written when it is zero or empty", field->name);
     }
@@ -341,14 +363,19 @@ static void take_fields(record_reader *reader, const zkl_record_fields *fields, 
 
 /* ---- Events ------------------------------------------------------------------------- */
 
-static void take_event(record_reader *reader, record_entry *record, const char *kind) {
+static unsigned take_kind(record_reader *reader, const char *what, const char *name,
+                          const zkl_record_kinds *kinds) {
+    return parse_name(reader, what, name, &kinds->names);
+}
+
+static void take_event(record_reader *reader, record_entry *record, const char *name) {
     static const char shortened[] = "shortened_from";
-    zkl_event *event = &record->event;
-    *event = (zkl_event){ .kind = (zkl_event_kind)parse_name(reader, "event", kind,
-                                                             &zkl_record_events.names) };
+    const zkl_record_kinds *kinds = &zkl_record_formats[ZKL_RECORD_REQUEST].events;
+    zkl_event *event = &record->event.request;
+    *event = (zkl_event){ .kind = (zkl_event_kind)take_kind(reader, "event", name, kinds) };
     bool is_shortened = is_field(reader, shortened);
     int64_t whole = is_shortened ? take_number(reader, shortened, 1) : 0;
-    take_fields(reader, &zkl_record_events.fields, event);
+    take_fields(reader, &kinds->fields, event);
     int64_t names = (int64_t)event->children.count;
     if (is_good(reader) && is_shortened && (names > ZKL_RECORD_SHORTENED_MAX || names > whole)) {
         refuse(reader, "a shortened list has at most %d names, and no more than it had",
@@ -367,37 +394,50 @@ static void check_node(record_reader *reader, const zkl_event *event) {
     }
 }
 
-/* An array of structs that begin with their kind. */
+/* ---- Actions ------------------------------------------------------------------------ */
+
+/* Of a machine: how many a step may have, and structs that begin with their kind. */
 typedef struct action_list {
-    const zkl_record_kinds *kinds;
-    size_t size; /* of one */
     size_t most;
-    size_t *count;
-    void *list;
+    size_t size; /* of one */
+    size_t offset;
 } action_list;
 
-static void take_action(record_reader *reader, const action_list *actions, const char *name) {
-    if (*actions->count == actions->most) {
-        refuse(reader, "a step has at most %zu actions", actions->most);
+#define LIST_OF_ACTIONS(type, max)                                                                 \
+    { max, sizeof(((type *)NULL)->list[0]), offsetof(type, list) }
+
+static const action_list action_lists[ZKL_RECORD_MACHINES] = {
+    [ZKL_RECORD_REQUEST] = LIST_OF_ACTIONS(zkl_actions, ZKL_ACTIONS_MAX),
+    [ZKL_RECORD_SET] = LIST_OF_ACTIONS(zkl_set_actions, ZKL_SET_ACTIONS_MAX),
+    [ZKL_RECORD_LOAN] = LIST_OF_ACTIONS(zkl_lending_actions, ZKL_LENDING_ACTIONS_MAX),
+    [ZKL_RECORD_CONNECTING] = LIST_OF_ACTIONS(zkl_connecting_actions, ZKL_CONNECTING_ACTIONS_MAX),
+};
+
+static void take_action(record_reader *reader, record_entry *record, const char *name) {
+    const action_list *list = &action_lists[record->machine];
+    const zkl_record_kinds *kinds = &zkl_record_formats[record->machine].actions;
+    if (record->actions.count == list->most) {
+        refuse(reader, "a step has at most %zu actions", list->most);
         return;
     }
-    void *action = (char *)actions->list + (*actions->count)++ * actions->size;
-    memset(action, 0, actions->size);
-    *(unsigned *)action = parse_name(reader, "action", name, &actions->kinds->names);
-    take_fields(reader, &actions->kinds->fields, action);
+    char *action = (char *)&record->actions + list->offset + record->actions.count++ * list->size;
+    memset(action, 0, list->size);
+    unsigned kind = take_kind(reader, "action", name, kinds);
+    memcpy(action, &kind, sizeof(kind));
+    take_fields(reader, &kinds->fields, action);
 }
 
-static void take_actions(record_reader *reader, const action_list *actions) {
-    *actions->count = 0;
+static void take_actions(record_reader *reader, record_entry *record) {
+    record->actions.count = 0;
     const char *arrow = take_word(reader, "->");
     if (is_good(reader) && strcmp(arrow, "->") != 0) {
         refuse(reader, "\"%.60s\" stands where -> must be", arrow);
     }
     const char *first = take_word(reader, "an action, or nothing,");
     if (is_good(reader) && strcmp(first, "nothing") != 0) {
-        take_action(reader, actions, first);
+        take_action(reader, record, first);
         while (is_good(reader) && !at_end(reader)) {
-            take_action(reader, actions, take_word(reader, "an action"));
+            take_action(reader, record, take_word(reader, "an action"));
         }
     }
     expect_end(reader);
@@ -406,79 +446,62 @@ static void take_actions(record_reader *reader, const action_list *actions) {
 /* ---- States --------------------------------------------------------------------------- */
 
 static void take_state(record_reader *reader, record_entry *record) {
+    zkl_request *state = &record->state.request;
     record->session = (uint64_t)take_number(reader, "session", 1);
     record->path = take_filled_text(reader, "path");
-    record->state = (zkl_request){ .stage = ZKL_STAGE_JOINING };
-    take_fields(reader, &zkl_record_state_fields, &record->state);
+    take_fields(reader, &zkl_record_formats[ZKL_RECORD_REQUEST].state, state);
     if (is_good(reader) && !at_end(reader)) {
         refuse(reader, "\"%.60s\" is no field of a request's state, or not in its place",
                reader->word);
     }
-    check_guid(reader, record->state.session.guid);
+    check_guid(reader, state->session.guid);
 }
 
-static action_list actions_of_request(zkl_actions *actions) {
-    return (action_list){ &zkl_record_actions, sizeof(actions->list[0]), ZKL_ACTIONS_MAX,
-                          &actions->count, actions->list };
-}
-
-/* ---- Sets ------------------------------------------------------------------------------- */
+/* ---- Steps ------------------------------------------------------------------------------ */
 
 /* The recipe counts the members that are under way down to 0. */
 static void check_set(record_reader *reader, const record_entry *record) {
-    bool ends = record->set_event.kind == ZKL_SET_EVENT_MEMBER_ENDED;
-    if (is_good(reader) &&
-        (record->set_state.size == 0 || (ends && record->set_state.under_way == 0))) {
+    const zkl_set *state = &record->state.set;
+    bool ends = record->event.set.kind == ZKL_SET_EVENT_MEMBER_ENDED;
+    if (state->size == 0 || (ends && state->under_way == 0)) {
         refuse(reader, "no member of the set is left");
     }
 }
 
-static void take_step(record_reader *reader) {
-    const char *step = take_word(reader, "STEP");
-    if (is_good(reader) && strcmp(step, "STEP") != 0) {
-        refuse(reader, "\"%.60s\" stands where STEP must be", step);
-    }
-}
-
-static void take_set_line(record_reader *reader, record_entry *record) {
-    zkl_set_actions *actions = &record->set_actions;
-    record->kind = RECORD_SET_STEP;
-    take_step(reader);
-    take_fields(reader, &zkl_record_set_fields, &record->set_state);
-    record->set_event.kind = (zkl_set_event_kind)parse_name(
-        reader, "event of a set", take_word(reader, "the event"), &zkl_record_set_events.names);
-    take_fields(reader, &zkl_record_set_events.fields, &record->set_event);
-    take_actions(reader, &(action_list){ &zkl_record_set_actions, sizeof(actions->list[0]),
-                                         ZKL_SET_ACTIONS_MAX, &actions->count, actions->list });
-    check_set(reader, record);
-}
-
-/* ---- Loans ------------------------------------------------------------------------------ */
-
 /* The recipe counts down who waits, who holds and what is written. */
 static void check_loan(record_reader *reader, const record_entry *record) {
-    const zkl_lending_state *state = &record->loan_state;
-    zkl_lending_event_kind kind = record->loan_event.kind;
+    const zkl_lending_state *state = &record->state.loan;
+    zkl_lending_event_kind kind = record->event.loan.kind;
     bool is_short = (kind == ZKL_LENDING_EVENT_WENT && state->waiters == 0) ||
                     (kind == ZKL_LENDING_EVENT_RETURNED && state->holders == 0) ||
                     (kind == ZKL_LENDING_EVENT_WRITTEN && state->writes == 0);
-    if (is_good(reader) && (is_short || state->handed_on > state->hand_offs_max)) {
+    if (is_short || state->handed_on > state->hand_offs_max) {
         refuse(reader, "the loan has not what the event takes from it");
     }
 }
 
-static void take_loan_line(record_reader *reader, record_entry *record) {
-    zkl_lending_actions *actions = &record->loan_actions;
-    record->kind = RECORD_LOAN_STEP;
-    take_step(reader);
-    take_fields(reader, &zkl_record_lending_fields, &record->loan_state);
-    record->loan_event.kind = (zkl_lending_event_kind)parse_name(reader, "event of a loan",
-                                                                 take_word(reader, "the event"),
-                                                                 &zkl_record_lending_events.names);
-    take_fields(reader, &zkl_record_lending_events.fields, &record->loan_event);
-    take_actions(reader, &(action_list){ &zkl_record_lending_actions, sizeof(actions->list[0]),
-                                         ZKL_LENDING_ACTIONS_MAX, &actions->count, actions->list });
-    check_loan(reader, record);
+static void check_step(record_reader *reader, const record_entry *record) {
+    if (is_good(reader) && record->machine == ZKL_RECORD_SET) {
+        check_set(reader, record);
+    } else if (is_good(reader) && record->machine == ZKL_RECORD_LOAN) {
+        check_loan(reader, record);
+    }
+}
+
+static void take_step(record_reader *reader, record_entry *record) {
+    const zkl_record_format *format = &zkl_record_formats[record->machine];
+    char what[32];
+    snprintf(what, sizeof(what), "event of a %s", format->who);
+    record->kind = RECORD_STEP;
+    const char *step = take_word(reader, "STEP");
+    if (is_good(reader) && strcmp(step, "STEP") != 0) {
+        refuse(reader, "\"%.60s\" stands where STEP must be", step);
+    }
+    take_fields(reader, &format->state, &record->state);
+    record->event.kind = take_kind(reader, what, take_word(reader, "the event"), &format->events);
+    take_fields(reader, &format->events.fields, &record->event);
+    take_actions(reader, record);
+    check_step(reader, record);
 }
 
 /* ---- Records ---------------------------------------------------------------------------- */
@@ -510,10 +533,18 @@ static void take_request_line(record_reader *reader, record_entry *record) {
     } else if (is_good(reader)) {
         record->kind = RECORD_EVENT;
         take_event(reader, record, kind);
-        const action_list actions = actions_of_request(&record->actions);
-        take_actions(reader, &actions);
-        check_node(reader, &record->event);
+        take_actions(reader, record);
+        check_node(reader, &record->event.request);
     }
+}
+
+/* A line that names no machine is refused as one of a request. */
+static zkl_record_machine machine_of(const record_reader *reader) {
+    unsigned machine = ZKL_RECORD_MACHINES - 1;
+    while (machine > ZKL_RECORD_REQUEST && !is_field(reader, zkl_record_formats[machine].who)) {
+        machine--;
+    }
+    return (zkl_record_machine)machine;
 }
 
 static void take_record(record_reader *reader, record_entry *record, const char *number) {
@@ -528,15 +559,14 @@ static void take_record(record_reader *reader, record_entry *record, const char 
         record->kind = RECORD_NEWS;
         record->session = (uint64_t)take_number(reader, "session", 1);
         take_news(reader, record);
-    } else if (is_field(reader, "set=")) {
-        record->set = (uint64_t)take_number(reader, "set", 1);
-        take_set_line(reader, record);
-    } else if (is_field(reader, "loan=")) {
-        record->loan = (uint64_t)take_number(reader, "loan", 1);
-        take_loan_line(reader, record);
-    } else {
-        record->request = (uint64_t)take_number(reader, "request", 1);
+        return;
+    }
+    record->machine = machine_of(reader);
+    record->who = (uint64_t)take_number(reader, zkl_record_formats[record->machine].who, 1);
+    if (record->machine == ZKL_RECORD_REQUEST) {
         take_request_line(reader, record);
+    } else {
+        take_step(reader, record);
     }
 }
 

@@ -9,33 +9,49 @@
 
 typedef enum record_kind {
     RECORD_NEWS,     /* of a session: session, news */
-    RECORD_STATE,    /* request, session, path, state */
-    RECORD_EVENT,    /* request, event, actions */
-    RECORD_TOO_LONG, /* request: an event without room */
-    RECORD_SET_STEP, /* set, set_state, set_event, set_actions */
-    RECORD_LOAN_STEP /* loan, loan_state, loan_event, loan_actions */
+    RECORD_STATE,    /* of a request: session, path, state */
+    RECORD_EVENT,    /* of a request: event, actions */
+    RECORD_TOO_LONG, /* of a request: an event without room */
+    RECORD_STEP      /* of another machine: state, event, actions */
 } record_kind;
+
+/** Each has the member of its machine. */
+typedef union record_state {
+    zkl_request request;
+    zkl_set set;
+    zkl_lending_state loan;
+    zkl_connecting connecting;
+} record_state;
+
+typedef union record_event {
+    unsigned kind; /* of any machine */
+    zkl_event request;
+    zkl_set_event set;
+    zkl_lending_event loan;
+    zkl_connecting_event connecting;
+} record_event;
+
+typedef union record_actions {
+    size_t count; /* of any machine */
+    zkl_actions request;
+    zkl_set_actions set;
+    zkl_lending_actions loan;
+    zkl_connecting_actions connecting;
+} record_actions;
 
 /** Strings are the reader's, until the next record. */
 typedef struct record_entry {
     record_kind kind;
     uint64_t number;
     int64_t ms;
-    uint64_t request;
     uint64_t session;
     zkl_session_news news;
+    zkl_record_machine machine; /* of all kinds but NEWS */
+    uint64_t who;               /* which request, set or other it was */
     const char *path;
-    zkl_request state;
-    zkl_event event;
-    zkl_actions actions;
-    uint64_t set;
-    zkl_set set_state;
-    zkl_set_event set_event;
-    zkl_set_actions set_actions;
-    uint64_t loan;
-    zkl_lending_state loan_state;
-    zkl_lending_event loan_event;
-    zkl_lending_actions loan_actions;
+    record_state state;
+    record_event event;
+    record_actions actions;
 } record_entry;
 
 typedef struct record_header {
@@ -47,8 +63,8 @@ typedef struct record_header {
     uint64_t dropped;
 } record_header;
 
-/** A name has one byte at least, and a comma or the line's end after it. */
-#define RECORD_NAMES_MAX (ZKL_RECORD_LINE_MAX / 2)
+/** A name has one byte at least, and a NUL after it where it was packed. */
+#define RECORD_NAMES_MAX (ZKL_RECORD_PACKED_MAX / 2)
 enum { RECORD_ERROR_SIZE = 512 };
 
 typedef struct record_reader {
@@ -77,3 +93,6 @@ bool record_reader_begin(record_reader *reader, char *text, size_t length, bool 
 
 /** False: that was all, or see `error`. */
 bool record_reader_next(record_reader *reader, record_entry *record);
+
+/** Whether a field of `object` is false, zero or empty, and so not written. */
+bool record_field_is_silent(const zkl_record_field *field, const void *object);

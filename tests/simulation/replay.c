@@ -52,8 +52,7 @@ static void show(void *arg, const playback_view *view) {
     int64_t ms = view->record->ms - view->header->opened_ms;
     const char *what = skip_words(view->line, 2);
     printf("%8" PRIu64 " %+9.3f  ", view->record->number, (double)ms / MS_PER_SECOND);
-    if (view->record->kind == RECORD_EVENT || view->record->kind == RECORD_SET_STEP ||
-        view->record->kind == RECORD_LOAN_STEP) {
+    if (view->record->kind == RECORD_EVENT || view->record->kind == RECORD_STEP) {
         show_step(view, what);
     } else {
         puts(what);

@@ -101,22 +101,22 @@ static void expect_refused(int actual, int status, const char *message, int line
 /* Less than a record, more than the name of a file. */
 enum { LARGE = 512 };
 
-static _Thread_local bool pieces_taken;
+static _Thread_local bool snapshot_taken;
 static _Thread_local int large_allocations_after;
 
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
-void __real_zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces);
-void __wrap_zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces);
+zkl_record_snapshot __real_zkl_recorder_take_snapshot(const zkl_recorder *recorder, char *copy);
+zkl_record_snapshot __wrap_zkl_recorder_take_snapshot(const zkl_recorder *recorder, char *copy);
 
 void *__wrap_malloc(size_t size) {
-    large_allocations_after += pieces_taken && size >= LARGE ? 1 : 0;
+    large_allocations_after += snapshot_taken && size >= LARGE ? 1 : 0;
     return __real_malloc(size);
 }
 
-void __wrap_zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces) {
-    pieces_taken = true;
-    __real_zkl_recorder_take_pieces(recorder, pieces);
+zkl_record_snapshot __wrap_zkl_recorder_take_snapshot(const zkl_recorder *recorder, char *copy) {
+    snapshot_taken = true;
+    return __real_zkl_recorder_take_snapshot(recorder, copy);
 }
 
 /* ---- Writing -------------------------------------------------------------------------- */
@@ -143,12 +143,12 @@ TEST(memory_is_allocated_before_the_clients_mutex_is_taken) {
     make_directory();
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
-    pieces_taken = false;
+    snapshot_taken = false;
     large_allocations_after = 0;
     EXPECT_INT(zkl_client_write_record(desk->client, path_of("record")), ZKL_OK);
-    EXPECT(pieces_taken);
+    EXPECT(snapshot_taken);
     EXPECT_INT(large_allocations_after, 0);
-    pieces_taken = false;
+    snapshot_taken = false;
     remove_directory();
     desk_close(desk);
 }
@@ -197,15 +197,18 @@ TEST(file_may_have_the_longest_name) {
     char name[NAME_MAX + 1];
     char found[256];
     make_directory();
+    zkl_recorder *recorder = zkl_recorder_open(ZKL_RECORDED_EVENTS_MIN, "new", NULL);
+    const zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(recorder, NULL);
     for (size_t length = NAME_MAX - 8; length <= NAME_MAX; length++) {
         memset(name, 'n', length);
         name[length] = '\0';
-        EXPECT(zkl_record_file_write(path_of(name), "new", 3));
-        EXPECT(contains(path_of(name), "new"));
+        EXPECT(zkl_record_file_write(path_of(name), &snapshot));
+        EXPECT(contains(path_of(name), " label=new "));
         EXPECT_INT(count_files(found), 1);
         EXPECT_TEXT(found, name);
         EXPECT_INT(unlink(path_of(name)), 0);
     }
+    zkl_recorder_close(recorder);
     remove_directory();
 }
 

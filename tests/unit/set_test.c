@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "playback.h"
 #include "support/unit.h"
-#include "telemetry/record_format.h"
 
 /* ---- Examples ------------------------------------------------------------------------------- */
 
@@ -24,13 +24,10 @@ static char done[512]; /* by the last step, as in a record */
 
 static void step(zkl_set_event event) {
     zkl_set_actions actions;
-    char line[512];
-    zkl_set before = set;
+    static playback_line line;
     zkl_set_step(&set, &event, &actions);
-    zkl_text text = { .bytes = line, .size = sizeof(line) - 1 };
-    zkl_record_write_set_step(&text, &before, &event, &actions);
-    line[text.length] = '\0';
-    snprintf(done, sizeof(done), "%s", strstr(line, "-> ") + 3);
+    playback_write_actions(&line, ZKL_RECORD_SET, &actions);
+    snprintf(done, sizeof(done), "%s", strstr(line.text, "-> ") + 3);
 }
 
 #define TELLS(event_kind, event_status, expected)                                                  \

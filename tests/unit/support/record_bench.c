@@ -47,22 +47,25 @@ void bench_acquire_and_release(record_bench *bench) {
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_DELETED });
 }
 
-static size_t append(char *text, size_t length, const char *bytes, size_t count) {
-    EXPECT(length + count < BENCH_TEXT_SIZE);
-    memcpy(text + length, bytes, count);
-    return length + count;
+char *bench_text(const record_bench *bench) {
+    static char bytes[BENCH_TEXT_SIZE];
+    zkl_text text = { .bytes = bytes, .size = sizeof(bytes) - 1 };
+    const zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(bench->recorder, NULL);
+    zkl_record_snapshot_write(&snapshot, &text);
+    EXPECT(!text.too_long);
+    bytes[text.length] = '\0';
+    return bytes;
 }
 
-char *bench_text(const record_bench *bench) {
-    static char text[BENCH_TEXT_SIZE];
-    zkl_record_pieces pieces;
-    zkl_recorder_take_pieces(bench->recorder, &pieces);
-    size_t length = 0;
-    for (size_t i = 0; i < ZKL_RECORD_PIECES; i++) {
-        length = append(text, length, pieces.list[i].bytes, pieces.list[i].length);
-    }
-    text[length] = '\0';
-    return text;
+void bench_write_state(playback_line *line, const zkl_request *request) {
+    static zkl_packing packing;
+    const zkl_record_head head = { .machine = ZKL_RECORD_REQUEST };
+    zkl_packing_begin(&packing, sizeof(packing.bytes), &head);
+    zkl_pack_state(&packing, ZKL_RECORD_REQUEST, request);
+    zkl_text text = { .bytes = line->text, .size = sizeof(line->text) - 1 };
+    zkl_packed packed = { packing.bytes + sizeof(head), packing.at };
+    zkl_record_write_state(&text, ZKL_RECORD_REQUEST, &packed);
+    line->text[text.length] = '\0';
 }
 
 const playback_result *bench_play(const char *text) {

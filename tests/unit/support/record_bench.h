@@ -38,6 +38,9 @@ void bench_acquire_and_release(record_bench *bench);
 /** The node that a downgrade puts in its place. */
 #define BENCH_READER "_c_" BENCH_GUID "-__READ__0000000003"
 
+/** Writes the fields of a STATE. */
+void bench_write_state(playback_line *line, const zkl_request *request);
+
 /** Returns the ring as the text of a file. Valid until the next call. */
 char *bench_text(const record_bench *bench);
 
