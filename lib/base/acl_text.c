@@ -52,9 +52,17 @@ void zkl_acl_add(zkl_text *text, const char *scheme, const char *id, size_t id_l
     zkl_text_add(text, scheme[0] != '\0' ? ":" : "");
     zkl_text_add_bytes(text, id, id_length);
     zkl_text_add(text, ":");
-    for (const char *letter = "cdrwa"; *letter != '\0'; letter++) {
-        zkl_text_add_bytes(text, letter, permissions >> (strchr(LETTERS, *letter) - LETTERS) & 1);
+    static const struct {
+        char letter;
+        unsigned bit;
+    } order[] = { { 'c', 2 }, { 'd', 3 }, { 'r', 0 }, { 'w', 1 }, { 'a', 4 } };
+    char letters[sizeof(LETTERS)];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        letters[count] = order[i].letter;
+        count += (unsigned)permissions >> order[i].bit & 1U;
     }
+    zkl_text_add_bytes(text, letters, count);
 }
 
 enum { WRITE_AND_ADMIN = 1 << 1 | 1 << 4 };

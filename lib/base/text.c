@@ -2,21 +2,22 @@
 
 enum { DIGITS_MAX = 24 };
 
-void zkl_text_add_bytes(zkl_text *text, const char *bytes, size_t length) {
-    while (text->full != NULL && length > text->size - text->length) {
-        size_t part = text->size - text->length;
+void zkl_text_add_without_room(zkl_text *text, const char *bytes, size_t length) {
+    if (text->full == NULL) {
+        text->too_long = true;
+        return;
+    }
+    while (length > 0) {
+        size_t room = text->size - text->length;
+        size_t part = length < room ? length : room;
         memcpy(text->bytes + text->length, bytes, part);
         text->length += part;
         bytes += part;
         length -= part;
-        text->full(text);
+        if (length > 0) {
+            text->full(text);
+        }
     }
-    if (text->too_long || length > text->size - text->length) {
-        text->too_long = true;
-        return;
-    }
-    memcpy(text->bytes + text->length, bytes, length);
-    text->length += length;
 }
 
 void zkl_text_add_number(zkl_text *text, int64_t number) {

@@ -18,12 +18,24 @@ struct zkl_text {
                                      does not fit is too long */
 };
 
-void zkl_text_add_bytes(zkl_text *text, const char *bytes, size_t length);
+/** Adds bytes for which there is no room left, or that come after such. */
+void zkl_text_add_without_room(zkl_text *text, const char *bytes, size_t length);
+
+/* Adds bytes. It is inline so that the compiler knows the lengths of constants. */
+static inline void zkl_text_add_bytes(zkl_text *text, const char *bytes, size_t length) {
+    if (text->too_long || length > text->size - text->length) {
+        zkl_text_add_without_room(text, bytes, length);
+        return;
+    }
+    memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+}
+
 void zkl_text_add_number(zkl_text *text, int64_t number);
 /** Adds a number in hexadecimal, as 0x... */
 void zkl_text_add_bits(zkl_text *text, uint64_t bits);
 
-/* Adds a text. It is inline so that the compiler knows the lengths of constants. */
+/** Adds a text. */
 static inline void zkl_text_add(zkl_text *text, const char *string) {
     zkl_text_add_bytes(text, string, strlen(string));
 }

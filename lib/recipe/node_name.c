@@ -30,10 +30,11 @@ static const struct {
 static int64_t parse_digits(const char *text, size_t length) {
     int64_t value = 0;
     for (size_t i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9') {
+        unsigned digit = (unsigned)text[i] - '0';
+        if (digit > 9) {
             return -1;
         }
-        value = value * 10 + (text[i] - '0');
+        value = value * 10 + digit;
     }
     return value;
 }

@@ -56,7 +56,11 @@ static bool make_own(zkl_protection *self, zkl_operations *operations) {
     snprintf(self->secret, sizeof(self->secret), "zklock:%016" PRIx64 "%016" PRIx64, random[0],
              random[1]);
     explicit_bzero(random, sizeof(random));
-    return zkl_digest_id(self->secret, strlen(self->secret), self->own);
+    if (!zkl_digest_id(self->secret, strlen(self->secret), self->own)) {
+        return false;
+    }
+    zkl_acl_write(self->own_acl, NULL, &(zkl_acl_identities){ .own = self->own });
+    return true;
 }
 
 /* A session keeps what its nodes are protected by, whatever the application shows later. */
@@ -131,8 +135,8 @@ const char *zkl_protection_acl(const zkl_protection *self, const zkl_operation *
         return operation->acl;
     }
     bool protects = makes_protected(operation);
-    if (!protects && operation->acl == NULL) {
-        return NULL;
+    if (operation->acl == NULL) {
+        return protects ? self->own_acl : NULL;
     }
     zkl_acl_write(room, operation->acl,
                   &(zkl_acl_identities){ .shared = self->shared,

@@ -28,6 +28,7 @@ typedef struct zkl_protection {
     char shared[ZKL_CREDENTIALS_MAX][ZKL_DIGEST_ID_SIZE];
     char secret[ZKL_DIGEST_ID_SIZE]; /* written by the thread that shows it, and by no other */
     char own[ZKL_DIGEST_ID_SIZE];
+    char own_acl[ZKL_ACL_WRITTEN_SIZE]; /* of protected nodes for which none is given */
 } zkl_protection;
 
 /** Whether it is known what identity a credential gives: that of a digest in plain ASCII. */

@@ -312,16 +312,16 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     if (event->outcome == ZKL_OUTCOME_REFUSED) {
         runner->sender.refused = event->kind;
     }
-    if (recorder == NULL) { /* no copy, and no look at the clock: most programs have none */
-        zkl_request_step(&runner->request, event, &actions);
-    } else {
-        const zkl_request before = runner->request;
+    if (recorder != NULL) {
         const zkl_recorded_request recorded = { .session = runner->sender.session->recorded_number,
                                                 .path = runner->sender.options.parent_path,
                                                 .mark = &runner->recorded };
-        zkl_request_step(&runner->request, event, &actions);
-        zkl_recorder_add_step(recorder, &recorded, zkl_session_now_ms(runner->sender.session),
-                              &before, event, &actions);
+        zkl_recorder_begin_step(recorder, &recorded, zkl_session_now_ms(runner->sender.session),
+                                &runner->request, event);
+    }
+    zkl_request_step(&runner->request, event, &actions);
+    if (recorder != NULL) {
+        zkl_recorder_end_step(recorder, &runner->recorded, &actions);
     }
     note_leaving(runner);
     zkl_assert(recorder, !actions.overflowed); /* those that had room are in the record */

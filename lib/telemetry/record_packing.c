@@ -256,6 +256,11 @@ void zkl_packing_begin(zkl_packing *self, size_t size_max, const zkl_record_head
     self->at = put(self->bytes, head, sizeof(*head));
 }
 
+void zkl_packing_empty(zkl_packing *self, zkl_record_what what) {
+    self->at = self->bytes + sizeof(zkl_record_head);
+    self->bytes[offsetof(zkl_record_head, what)] = (char)what;
+}
+
 size_t zkl_packing_end(zkl_packing *self) {
     size_t length = (size_t)(self->at - self->bytes) + ZKL_RECORD_ALIGNMENT - 1;
     const uint16_t aligned = (uint16_t)(length - length % ZKL_RECORD_ALIGNMENT);

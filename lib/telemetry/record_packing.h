@@ -72,6 +72,8 @@ typedef struct zkl_packing {
 
 /** Begins a record of at most `size_max` bytes. */
 void zkl_packing_begin(zkl_packing *self, size_t size_max, const zkl_record_head *head);
+/** Takes back all but the head, which says `what`. */
+void zkl_packing_empty(zkl_packing *self, zkl_record_what what);
 /** Writes the length into the head, and returns it. */
 size_t zkl_packing_end(zkl_packing *self);
 

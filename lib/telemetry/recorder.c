@@ -21,6 +21,7 @@ struct zkl_recorder {
     uint64_t dropped;
     uint32_t sessions;
     uint32_t numbers[ZKL_RECORD_MACHINES]; /* how many there were of each */
+    bool may_be_idle; /* the step that has begun is not recorded if it has no actions */
     zkl_packing packing;
     char label[ESCAPED_LABEL_SIZE];
     const char *file_prefix;
@@ -50,11 +51,10 @@ static void tell_piece(zkl_text *text) {
     text->length = 0;
 }
 
-/* NULL: the listener is to be told nothing. */
 static zkl_text *begin_telling(zkl_recorder *recorder, heard_text *heard) {
     heard->text = (zkl_text){ .bytes = heard->bytes, .size = PIECE_SIZE, .full = tell_piece };
     heard->recorder = recorder;
-    return recorder->listener != NULL ? &heard->text : NULL;
+    return &heard->text;
 }
 
 /* ---- The ring --------------------------------------------------------------- */
@@ -118,16 +118,20 @@ static zkl_packing *begin_record(zkl_recorder *recorder, int64_t now_ms, zkl_rec
     return &recorder->packing;
 }
 
-static void end_record(zkl_recorder *recorder) {
-    size_t length = zkl_packing_end(&recorder->packing);
-    const char *record = recorder->packing.bytes;
-    keep(recorder, record, length);
-    recorder->records++;
+static void tell_line(zkl_recorder *recorder, size_t length) {
     heard_text heard;
     zkl_text *text = begin_telling(recorder, &heard);
-    if (text != NULL) {
-        zkl_record_write_line(text, recorder->records, (zkl_packed){ record, record + length });
-        tell_piece(text);
+    const char *record = recorder->packing.bytes;
+    zkl_record_write_line(text, recorder->records, (zkl_packed){ record, record + length });
+    tell_piece(text);
+}
+
+static void end_record(zkl_recorder *recorder) {
+    size_t length = zkl_packing_end(&recorder->packing);
+    keep(recorder, recorder->packing.bytes, length);
+    recorder->records++;
+    if (recorder->listener != NULL) {
+        tell_line(recorder, length);
     }
 }
 
@@ -169,28 +173,32 @@ static void add_state(zkl_recorder *recorder, const zkl_recorded_request *record
 }
 
 /* Every request gets probes all the time. Those that change nothing are not recorded. */
-static bool is_idle(const zkl_request *before, const zkl_event *event, const zkl_actions *actions) {
-    return event->kind == ZKL_EVENT_PROBE && before->stage != ZKL_STAGE_FIRST &&
-           actions->count == 0;
+static bool may_be_idle(const zkl_request *request, const zkl_event *event) {
+    return event->kind == ZKL_EVENT_PROBE && request->stage != ZKL_STAGE_FIRST;
 }
 
-void zkl_recorder_add_step(zkl_recorder *recorder, const zkl_recorded_request *recorded,
-                           int64_t now_ms, const zkl_request *before, const zkl_event *event,
-                           const zkl_actions *actions) {
+void zkl_recorder_begin_step(zkl_recorder *recorder, const zkl_recorded_request *recorded,
+                             int64_t now_ms, const zkl_request *request, const zkl_event *event) {
     zkl_recorded_mark *mark = recorded->mark;
     if (state_is_due(recorder, mark)) {
-        add_state(recorder, recorded, now_ms, before);
+        add_state(recorder, recorded, now_ms, request);
     }
-    if (is_idle(before, event, actions)) {
+    recorder->may_be_idle = may_be_idle(request, event);
+    zkl_pack_event(
+        begin_record(recorder, now_ms, ZKL_RECORD_EVENT, ZKL_RECORD_REQUEST, mark->number), request,
+        event);
+}
+
+void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_mark *mark,
+                           const zkl_actions *actions) {
+    zkl_packing *packing = &recorder->packing;
+    if (recorder->may_be_idle && actions->count == 0) {
         return;
     }
-    zkl_packing *packing =
-        begin_record(recorder, now_ms, ZKL_RECORD_EVENT, ZKL_RECORD_REQUEST, mark->number);
-    zkl_pack_event(packing, before, event);
     zkl_pack_actions(packing, ZKL_RECORD_REQUEST, actions);
     mark->events++;
     if (packing->too_long) {
-        (void)begin_record(recorder, now_ms, ZKL_RECORD_TOO_LONG, ZKL_RECORD_REQUEST, mark->number);
+        zkl_packing_empty(packing, ZKL_RECORD_TOO_LONG);
         mark->events = ZKL_RECORD_EVENTS_PER_STATE;
     }
     end_record(recorder);
@@ -366,25 +374,29 @@ zkl_recorder *zkl_recorder_open(int32_t events, const char *label, const char *d
     recorder->opened_ms = zkl_clock_ms();
     zkl_format_time(recorder->opened, zkl_wall_clock_ms());
     recorder->listener = next_listener;
-    heard_text heard;
-    zkl_text *text = begin_telling(recorder, &heard);
-    if (text != NULL) {
+    if (recorder->listener != NULL) {
+        heard_text heard;
+        zkl_text *text = begin_telling(recorder, &heard);
         write_header(recorder, 0, text);
         tell_piece(text);
     }
     return recorder;
 }
 
+static void tell_end(zkl_recorder *recorder) {
+    heard_text heard;
+    zkl_text *text = begin_telling(recorder, &heard);
+    write_footer(recorder->records, text);
+    tell_piece(text);
+    recorder->listener(&recorder->stream, NULL, 0);
+}
+
 void zkl_recorder_close(zkl_recorder *recorder) {
     if (recorder == NULL) {
         return;
     }
-    heard_text heard;
-    zkl_text *text = begin_telling(recorder, &heard);
-    if (text != NULL) {
-        write_footer(recorder->records, text);
-        tell_piece(text);
-        recorder->listener(&recorder->stream, NULL, 0);
+    if (recorder->listener != NULL) {
+        tell_end(recorder);
     }
     free_recorder(recorder);
 }

@@ -58,9 +58,11 @@ typedef struct zkl_recorded_request {
     zkl_recorded_mark *mark;
 } zkl_recorded_request;
 
-/** A step of a request, and the request as it was before. `recorder`: not NULL. */
-void zkl_recorder_add_step(zkl_recorder *recorder, const zkl_recorded_request *recorded,
-                           int64_t now_ms, const zkl_request *before, const zkl_event *event,
+/** A step of a request begins: the request as it is before it. `recorder`: not NULL. */
+void zkl_recorder_begin_step(zkl_recorder *recorder, const zkl_recorded_request *recorded,
+                             int64_t now_ms, const zkl_request *request, const zkl_event *event);
+/** It has these actions. Nothing else was recorded meanwhile. */
+void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_mark *mark,
                            const zkl_actions *actions);
 
 /** A step of another machine: its state as it was before, the event and the actions, which are the

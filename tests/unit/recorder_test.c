@@ -299,8 +299,7 @@ TEST(state_with_the_longest_path_has_room) {
         }
     }
     zkl_actions none = { .count = 0 };
-    zkl_recorder_add_step(bench.recorder, &bench.recorded, 0, &bench.request,
-                          &(zkl_event){ .kind = ZKL_EVENT_CONNECTED }, &none);
+    bench_record(&bench, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED }, &none);
     const char *text = strchr(bench_text(&bench), '\n') + 1;
     size_t length = (size_t)(strchr(text, '\n') - text);
     EXPECT(length > 3 * sizeof(path) - 3);
@@ -446,7 +445,7 @@ static bool is_same_text(const char *one, const char *other) {
 static const char *text_of_step(const zkl_event *event, const zkl_actions *actions) {
     record_bench bench;
     open_unheard(&bench);
-    zkl_recorder_add_step(bench.recorder, &bench.recorded, 0, &bench.request, event, actions);
+    bench_record(&bench, event, actions);
     const char *text = bench_text(&bench);
     bench_close(&bench);
     return text;
@@ -598,7 +597,7 @@ TEST(state_survives_writing_and_reading) {
         fill(&bench.request, &random);
         zkl_actions none = { .count = 0 };
         const zkl_event event = { .kind = ZKL_EVENT_CONNECTED };
-        zkl_recorder_add_step(bench.recorder, &bench.recorded, 0, &bench.request, &event, &none);
+        bench_record(&bench, &event, &none);
         static record_reader reader;
         static record_entry record;
         char *text = bench_text(&bench);

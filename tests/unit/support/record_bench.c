@@ -27,12 +27,18 @@ void bench_close(record_bench *bench) {
     zkl_recorder_close(bench->recorder);
 }
 
+void bench_record(record_bench *bench, const zkl_event *event, const zkl_actions *actions) {
+    zkl_recorder_begin_step(bench->recorder, &bench->recorded, bench->now_ms, &bench->request,
+                            event);
+    zkl_recorder_end_step(bench->recorder, &bench->mark, actions);
+}
+
 void bench_step(record_bench *bench, const zkl_event *event) {
     bench->now_ms++;
-    const zkl_request before = bench->request;
+    zkl_recorder_begin_step(bench->recorder, &bench->recorded, bench->now_ms, &bench->request,
+                            event);
     zkl_request_step(&bench->request, event, &bench->actions);
-    zkl_recorder_add_step(bench->recorder, &bench->recorded, bench->now_ms, &before, event,
-                          &bench->actions);
+    zkl_recorder_end_step(bench->recorder, &bench->mark, &bench->actions);
 }
 
 void bench_acquire_and_release(record_bench *bench) {

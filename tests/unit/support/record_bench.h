@@ -28,6 +28,8 @@ void bench_close(record_bench *bench);
 void bench_begin_request(record_bench *bench, const zkl_request_options *options);
 /** Steps the request with an event, and records that, as the runner does. */
 void bench_step(record_bench *bench, const zkl_event *event);
+/** Records an event and actions that need not be those of a step. */
+void bench_record(record_bench *bench, const zkl_event *event, const zkl_actions *actions);
 /** Joins the queue, finds nobody, holds, releases and ends: seven records. */
 void bench_acquire_and_release(record_bench *bench);
 
