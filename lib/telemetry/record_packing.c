@@ -82,7 +82,7 @@ static char *put_children(zkl_packing *self, char *at, zkl_listed children) {
         at = PUT_##type(self->of name);                                                            \
     }                                                                                              \
     bit++;
-#define ONE_MORE(of, type, name) +1
+#define ONE_MORE(of, type, name) 0,
 #define PACK_PART(LIST, name, of) ZKL_REQUEST_##LIST(PACK_FIELD, of)
 #define COUNT_PART(LIST, name, of) ZKL_REQUEST_##LIST(ONE_MORE, of)
 #define REQUEST_FIELDS(FIELD, of) ZKL_REQUEST_SELF(FIELD, of) ZKL_REQUEST_PARTS(FIELD##_OF_PART)
@@ -91,7 +91,7 @@ static char *put_children(zkl_packing *self, char *at, zkl_listed children) {
 
 /* The loops over the fields are rolled out by the compiler, which knows each one's type. */
 #define PACKER(function, owner, bits, FIELDS)                                                      \
-    _Static_assert((FIELDS(ONE_MORE, )) <= 8 * sizeof(bits), "each field has its bit");            \
+    _Static_assert(sizeof((char[]){ FIELDS(ONE_MORE, ) }) <= 8 * sizeof(bits), "a bit for each");  \
     static void function(zkl_packing *packing, const void *object) {                               \
         const owner *self = object;                                                                \
         uint64_t present = 0;                                                                      \

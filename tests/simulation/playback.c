@@ -88,7 +88,7 @@ void playback_write_field(playback_line *line, const zkl_record_field *field, co
     bool is_silent = record_field_is_silent(field, object) && !has_name;
     const char *value = (const char *)object + field->offset;
     if (field->type == ZKL_RECORD_STRING && !is_silent) {
-        memcpy(&value, value, sizeof(value));
+        value = *(const char *const *)(const void *)value;
     }
     zkl_packed packed = { value, value + (field->type == ZKL_RECORD_STRING && !is_silent
                                               ? strlen(value) + 1
