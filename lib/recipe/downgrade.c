@@ -7,6 +7,12 @@ void zkl_request_end_downgrade(zkl_request *request, const zkl_step *step, int s
     }
 }
 
+void zkl_request_on_downgrade(zkl_request *request, const zkl_step *step) {
+    (void)step;
+    request->downgrade.wanted =
+        request->stage == ZKL_STAGE_HELD && request->options.mode == ZKL_WRITE;
+}
+
 static void put_reader_in_place(zkl_request *request, const zkl_step *step) {
     request->session.settled = false;
     zkl_node_name_downgrade(request->lost.node, request->own.node);

@@ -1,3 +1,4 @@
+#include "recipe/request.h"
 #include "recipe/request_common.h"
 
 zkl_contenders_place zkl_request_place(const zkl_request *request) {
@@ -6,6 +7,17 @@ zkl_contenders_place zkl_request_place(const zkl_request *request) {
     bool ours = request->own.state == ZKL_OWN_NODE_OURS;
     return (zkl_contenders_place){ ours ? zkl_neighbour_read(request->own.node) : at_tail,
                                    options->companion != NULL ? options->companion : "" };
+}
+
+void zkl_request_name_node(const zkl_request *request, char prefix[ZKL_NODE_NAME_SIZE]) {
+    zkl_node_name_prefix(prefix, request->session.guid, zkl_request_place(request).own.name);
+}
+
+int zkl_request_verdict_at_deadline(const zkl_request *request) {
+    if (!request->session.connected) {
+        return ZKL_DISCONNECTED;
+    }
+    return request->draining ? ZKL_SEQUENCE_EXHAUSTED : ZKL_TIMEOUT;
 }
 
 bool zkl_request_must_look_first(const zkl_request *request) {

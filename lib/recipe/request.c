@@ -66,10 +66,6 @@ static void advance_leave(zkl_request *request, const zkl_step *step) {
     }
 }
 
-void zkl_request_name_node(const zkl_request *request, char prefix[ZKL_NODE_NAME_SIZE]) {
-    zkl_node_name_prefix(prefix, request->session.guid, zkl_request_place(request).own.name);
-}
-
 static void ask_for_node(zkl_request *request, const zkl_step *step) {
     zkl_request_name_node(request, step->actions->prefix);
     zkl_request_ask(request, step, ZKL_ACTION_CREATE, step->actions->prefix);
@@ -416,25 +412,12 @@ static void give_up_waiting(zkl_request *request, const zkl_step *step, int stat
     }
 }
 
-int zkl_request_verdict_at_deadline(const zkl_request *request) {
-    if (!request->session.connected) {
-        return ZKL_DISCONNECTED;
-    }
-    return request->draining ? ZKL_SEQUENCE_EXHAUSTED : ZKL_TIMEOUT;
-}
-
 static void on_timed_out(zkl_request *request, const zkl_step *step) {
     give_up_waiting(request, step, zkl_request_verdict_at_deadline(request));
 }
 
 static void on_cancelled(zkl_request *request, const zkl_step *step) {
     give_up_waiting(request, step, step->event->status);
-}
-
-static void on_downgrade(zkl_request *request, const zkl_step *step) {
-    (void)step;
-    request->downgrade.wanted =
-        request->stage == ZKL_STAGE_HELD && request->options.mode == ZKL_WRITE;
 }
 
 static void on_released(zkl_request *request, const zkl_step *step) {
@@ -476,7 +459,7 @@ static reaction *const reactions[] = {
     [ZKL_EVENT_TIMED_OUT] = on_timed_out,
     [ZKL_EVENT_CANCELLED] = on_cancelled,
     [ZKL_EVENT_RELEASED] = on_released,
-    [ZKL_EVENT_DOWNGRADE] = on_downgrade,
+    [ZKL_EVENT_DOWNGRADE] = zkl_request_on_downgrade,
 };
 
 void zkl_request_begin(zkl_request *request, const zkl_request_options *options,

@@ -114,6 +114,7 @@ void zkl_request_on_not_watched_for_downgrade(zkl_request *request, const zkl_st
 void zkl_request_resolve_downgrade(zkl_request *request, const zkl_step *step);
 /** Gives the verdict of a downgrade, if one is owed. */
 void zkl_request_end_downgrade(zkl_request *request, const zkl_step *step, int status);
+void zkl_request_on_downgrade(zkl_request *request, const zkl_step *step);
 void zkl_request_on_downgraded(zkl_request *request, const zkl_step *step);
 /** Reacts to INSPECTED of the reader's node. */
 void zkl_request_on_downgrade_inspected(zkl_request *request, const zkl_step *step);
