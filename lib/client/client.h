@@ -65,12 +65,13 @@ struct zkl_client {
     char *identity;
     zkl_client_options options; /* its other pointers are good while it is being opened */
     zkl_security security;      /* of the options; its texts and files are copies in the pool */
-    zkl_lock_options usual;     /* of handles that were given none: with those ACLs */
-    uint64_t last_lock_id;      /* of handles */
-    size_t watched_bytes_max;   /* of each session; less than usual in some tests */
+    /* of handles that were given none: with the ACLs of `security` */
+    zkl_lock_options lock_defaults;
+    uint64_t last_lock_id;    /* of handles */
+    size_t watched_bytes_max; /* of each session; less than usual in some tests */
     zkl_credentials credentials;
     zkl_callback_queue *callbacks; /* NULL: until a handle needs it, if it has a thread */
-    zkl_grant told;                /* in the callback that runs, if it tells of an acquire's */
+    zkl_grant granted;             /* that of the acquire whose callback runs now */
     zkl_log *log;
     zkl_metrics *metrics;         /* NULL: nothing is counted */
     zkl_recorder *recorder;       /* NULL: nothing is recorded */

@@ -23,8 +23,8 @@ enum { DRAIN_MS = 1000, DRAIN_LONGEST_MS = 5000 };
 
 /* ---- Input -------------------------------------------------------------------------------- */
 
-static int32_t or_default(int32_t given, int32_t usual) {
-    return given != 0 ? given : usual;
+static int32_t or_default(int32_t given, int32_t default_value) {
+    return given != 0 ? given : default_value;
 }
 
 static void take_defaults(zkl_client_options *options) {
@@ -99,9 +99,9 @@ static int copy_strings(zkl_client *client, const char *hosts, size_t servers_le
                                       (long)client->open.process, ZKL_LABEL_MAX, label);
     client->security.node_acl = zkl_pool_copy_text(pool, client->security.node_acl);
     client->security.parent_acl = zkl_pool_copy_text(pool, client->security.parent_acl);
-    client->usual = (zkl_lock_options)ZKL_LOCK_OPTIONS_INIT;
-    client->usual.node_acl = client->security.node_acl;
-    client->usual.parent_acl = client->security.parent_acl;
+    client->lock_defaults = (zkl_lock_options)ZKL_LOCK_OPTIONS_INIT;
+    client->lock_defaults.node_acl = client->security.node_acl;
+    client->lock_defaults.parent_acl = client->security.parent_acl;
     client->servers = strndup(hosts, servers_length);
     ZKL_TRY(zkl_made(client->servers));
     zkl_secure_options_copy(&client->security, pool);

@@ -54,7 +54,8 @@ static int acquire_again(zkl_lock *lock, zkl_lock_call *call) {
     return ZKL_OK;
 }
 
-/* A try ends when it is answered; that of a search also when the search has no more time. */
+/* Returns how long the call may take. A try ends when it is answered; that of a search also when
+ * the search has no more time. */
 static int64_t limit_of(const zkl_lock_call *call) {
     if (call->timeout_ms != 0) {
         return call->timeout_ms;
@@ -63,8 +64,8 @@ static int64_t limit_of(const zkl_lock_call *call) {
     return search != NULL && search->try_within_ms > 0 ? search->try_within_ms : ZKL_FOREVER;
 }
 
-/* The decision may come in the request's first step. */
-static int begin(zkl_lock_call *call) {
+/* Begins an acquire, which may be decided in its request's first step. */
+static int begin_acquire(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     if (is_acquired_again(lock, call->owner)) {
         return acquire_again(lock, call);
@@ -89,13 +90,13 @@ static int begin(zkl_lock_call *call) {
     return ZKL_OK;
 }
 
-static void time_out(zkl_lock_call *call) {
+static void time_out_acquire(zkl_lock_call *call) {
     zkl_lock_time_out(call->lock);
 }
 
 /* ---- The end ------------------------------------------------------------------------------ */
 
-/* What a close makes of a grant before its acquire returned. */
+/* Returns what a close makes of a grant before its acquire returned. */
 static int find_close(const zkl_lock *lock) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
@@ -103,7 +104,7 @@ static int find_close(const zkl_lock *lock) {
     return lock->calls.closing ? ZKL_CANCELLED : ZKL_OK;
 }
 
-static int end_acquire(zkl_lock *lock, zkl_grant *granted) {
+static int end_first_acquire(zkl_lock *lock, zkl_grant *granted) {
     const lock_attempt *attempt = &lock->attempt;
     lock->pending = NULL;
     zkl_lock_look_at_clock(lock);
@@ -120,8 +121,9 @@ static int end_acquire(zkl_lock *lock, zkl_grant *granted) {
     return status;
 }
 
-/* The lock may be lost, released or closed before the callback's turn comes: then this acquire has
- * failed. The grant is filled in now, because the mode may have changed meanwhile. */
+/* Ends an acquire of what is held already. If the lock was lost, released or closed before the
+ * callback's turn came, this acquire has failed. The grant is filled in now, because the mode may
+ * have changed meanwhile. */
 static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_grant *granted) {
     bool is_held = zkl_lock_is_granted(lock) && lock->grant.number == held_grant;
     int status = is_held ? zkl_lock_check_held(lock) : ZKL_LOST;
@@ -139,9 +141,9 @@ static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_grant *gra
     return status;
 }
 
-static int end(zkl_lock_call *call) {
+static int end_acquire(zkl_lock_call *call) {
     return call->again != 0 ? end_acquire_again(call->lock, call->again, call->granted)
-                            : end_acquire(call->lock, call->granted);
+                            : end_first_acquire(call->lock, call->granted);
 }
 
 /* ---- The two ways to wait ----------------------------------------------------------------- */
@@ -156,13 +158,15 @@ static int check(const zkl_lock_call *call) {
                             "a set is acquired ZKL_AS_OPENED: each resource has its own");
 }
 
-static const zkl_lock_call_kind kind = {
-    .check = check, .begin = begin, .time_out = time_out, .end = end, .obtains_grant = true
-};
+static const zkl_lock_call_kind acquire_kind = { .check = check,
+                                                 .begin = begin_acquire,
+                                                 .time_out = time_out_acquire,
+                                                 .collect_status = end_acquire,
+                                                 .obtains_grant = true };
 
 int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
     ZKL_BEGIN_CALL;
-    zkl_lock_call call = zkl_call_of_thread(lock, &kind, __func__, timeout_ms);
+    zkl_lock_call call = zkl_call_of_thread(lock, &acquire_kind, __func__, timeout_ms);
     call.mode = mode;
     return zkl_call_wait_for_grant(&call, grant);
 }
@@ -170,7 +174,8 @@ int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_gran
 int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, const void *owner,
                            zkl_acquire_callback *callback, void *arg) {
     ZKL_BEGIN_CALL;
-    zkl_lock_call call = zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg);
+    zkl_lock_call call =
+        zkl_call_of_callback(lock, &acquire_kind, __func__, timeout_ms, owner, arg);
     call.mode = mode;
     call.application.acquired = callback;
     return zkl_call_start(&call);
@@ -184,8 +189,8 @@ void zkl_lock_join_search(zkl_lock *lock, zkl_lock_search *search) {
 
 /* ---- Cancel ------------------------------------------------------------------------------- */
 
-/* In a search an acquire may be about to begin here, so only a grant is too late to be cancelled.
- */
+/* Tells whether it is not too late to cancel. In a search an acquire may be about to begin here, so
+ * only a grant is too late. */
 static bool may_be_called_off(const zkl_lock *lock) {
     bool is_decided = lock->state == ZKL_STATE_ACQUIRING && lock->attempt.verdict == ZKL_OK;
     return zkl_lock_waits(lock) ||

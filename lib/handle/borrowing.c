@@ -8,10 +8,6 @@
 #include "handle/lock_events.h"
 #include "recipe/request.h"
 
-static void tell(zkl_loan *loan, zkl_lending_event_kind kind) {
-    (void)zkl_loan_feed(loan, (zkl_lending_event){ .kind = kind });
-}
-
 /* ---- A new loan ----------------------------------------------------------------------------- */
 
 static int start_request(zkl_loan *loan, const zkl_lock *lock) {
@@ -29,7 +25,8 @@ static int start_request(zkl_loan *loan, const zkl_lock *lock) {
                                   &loan->runner);
 }
 
-/* Others do not join the request of a try, which may be over at once. */
+/* Begins a loan for this handle, and the loan's request. Others do not join the request of a try,
+ * which may be over at once. */
 static int begin_loan(zkl_lock *lock) {
     zkl_lender *lender = lock->borrower->lender;
     zkl_session *session = NULL;
@@ -49,7 +46,7 @@ static int begin_loan(zkl_lock *lock) {
         lender->joined[loan->mode] = loan;
     }
     zkl_loan_enter(loan, lock);
-    tell(loan, ZKL_LENDING_EVENT_CAME);
+    zkl_loan_feed_kind(loan, ZKL_LENDING_EVENT_CAME);
     int status = start_request(loan, lock);
     if (status != ZKL_OK) {
         zkl_loan_leave(lock);
@@ -62,9 +59,10 @@ static int begin_loan(zkl_lock *lock) {
 
 /* ---- A source of grants ---------------------------------------------------------------------- */
 
-/* A try is busy if another handle of the client holds the lock, or waits for it; as a reader it has
- * a node of its own then, as readers may be in nobody's way. */
-static int come(zkl_loan *loan, zkl_lock *lock) {
+/* Lets the handle join a loan. A try is busy if another handle of the client holds the lock, or
+ * waits for it. That of a reader then makes a node of its own, because readers may stand beside
+ * each other. */
+static int join_loan(zkl_loan *loan, zkl_lock *lock) {
     bool only_try = lock->attempt.set.only_try;
     int status = ZKL_OK;
     loan->in_use++;
@@ -87,18 +85,19 @@ static int come(zkl_loan *loan, zkl_lock *lock) {
     return status;
 }
 
-static int ask(zkl_lock *lock) {
+static int borrow(zkl_lock *lock) {
     zkl_loan *loan = lock->borrower->lender->joined[lock->members[0].mode];
-    return loan != NULL ? come(loan, lock) : begin_loan(lock);
+    return loan != NULL ? join_loan(loan, lock) : begin_loan(lock);
 }
 
-static int start(zkl_lock *lock, size_t *begun) {
+static int start_borrowing(zkl_lock *lock, size_t *begun) {
     (void)begun;
     ZKL_TRY(zkl_lock_events_prepare(lock));
-    return ask(lock);
+    return borrow(lock);
 }
 
-/* Of its client's sessions a holder may be left when they have gone. */
+/* Gives back what the handle holds, or calls off its wait. A holder may still be there when the
+ * sessions of its client have gone: then there is no clock to ask. */
 static void leave_loan(zkl_lock *lock) {
     zkl_loan *loan = lock->borrower->loan;
     if (loan == NULL) {
@@ -117,13 +116,13 @@ static void leave_loan(zkl_lock *lock) {
         zkl_request_runner_hold_from_now(loan->runner, 0); /* the limit was its own */
         loan->idle_since_ms = zkl_loan_now(loan);
     }
-    tell(loan, held ? ZKL_LENDING_EVENT_RETURNED : ZKL_LENDING_EVENT_WENT);
+    zkl_loan_feed_kind(loan, held ? ZKL_LENDING_EVENT_RETURNED : ZKL_LENDING_EVENT_WENT);
     zkl_loan_leave_behind(loan);
     zkl_loan_let_go(loan);
 }
 
-/* Its time is its own: the request waits on for the others. */
-static void time_out(zkl_lock *lock) {
+/* Fails the acquire of this handle only: the request waits on for the others. */
+static void time_out_borrower(zkl_lock *lock) {
     const zkl_request_runner *runner = lock->members[0].runner;
     if (runner != NULL) {
         zkl_lock_on_news(&lock->members[0], ZKL_REQUEST_DECIDED,
@@ -138,8 +137,8 @@ static int64_t granted_ms(const zkl_lock *lock) {
     return zkl_loan_now(lock->borrower->loan);
 }
 
-const zkl_lock_source zkl_loan_source = { .start = start,
-                                          .time_out = time_out,
+const zkl_lock_source zkl_loan_source = { .start = start_borrowing,
+                                          .time_out = time_out_borrower,
                                           .leave = leave_loan,
                                           .close = leave_loan,
                                           .granted_ms = granted_ms,
@@ -148,7 +147,7 @@ const zkl_lock_source zkl_loan_source = { .start = start,
 zkl_loan *zkl_loan_begin_write(const zkl_lock *lock) {
     zkl_loan *loan = lock->borrower != NULL ? lock->borrower->loan : NULL;
     if (loan != NULL) {
-        tell(loan, ZKL_LENDING_EVENT_WRITING);
+        zkl_loan_feed_kind(loan, ZKL_LENDING_EVENT_WRITING);
     }
     return loan;
 }
@@ -162,7 +161,7 @@ void zkl_loan_end_write(zkl_loan *loan, bool is_lost) {
     }
 }
 
-/* Nobody would acquire again what is kept when the last handle has gone. */
+/* Gives up what is kept when the last handle goes: nobody would acquire it again. */
 void zkl_loan_close_handle(const zkl_lock *lock) {
     if (lock->borrower == NULL) {
         return;

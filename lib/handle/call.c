@@ -40,7 +40,7 @@ int zkl_call_check(const zkl_lock_call *call) {
                : zkl_validate_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX);
 }
 
-/* The call has ended, or was refused. */
+/* Reports the status of a call that has ended, or was refused. */
 static void note_status(const zkl_lock_call *call, int status) {
     zkl_lock_note_returned(call->lock, call->function, status);
     if (status == ZKL_LEASE_IMPOSSIBLE) {
@@ -48,15 +48,16 @@ static void note_status(const zkl_lock_call *call, int status) {
     }
 }
 
-static void ask(zkl_lock_call *call) {
+static void collect_status(zkl_lock_call *call) {
     if (call->state < ZKL_CALL_ANSWERED) {
-        call->status = call->kind->end(call);
+        call->status = call->kind->collect_status(call);
     }
     call->state = ZKL_CALL_COLLECTED;
     note_status(call, call->status);
 }
 
-/* Of a callback whose time is limited: behind the call. That of a thread is on its stack. */
+/* Returns the timer behind the call of a callback whose time is limited. NULL: it is not limited,
+ * or a thread waits, which has its timer on its stack. */
 static zkl_timer *limit_of(zkl_lock_call *call) {
     bool is_limited = call->application.ended != NULL && call->timeout_ms > 0;
     return is_limited ? (zkl_timer *)(call + 1) : NULL;
@@ -88,10 +89,10 @@ void zkl_call_answer(zkl_lock_call *call, int status) {
 
 /* ---- Its time ----------------------------------------------------------------------------- */
 
-static void collect(zkl_lock_callback *callback);
+static void collect_call(zkl_lock_callback *callback);
 
-/* Nothing happens after the deadline, even if the callback runs late. A thread that has not woken
- * yet may be over already. */
+/* Ends the call at its deadline: nothing happens after that, even if its callback runs late. The
+ * call of a thread that has not woken yet may be over already. */
 static void on_limit(void *arg) {
     zkl_lock_call *call = arg;
     if (call->kind->time_out != NULL) {
@@ -99,11 +100,11 @@ static void on_limit(void *arg) {
     } else if (call->application.ended == NULL) {
         zkl_call_over(call);
     } else {
-        collect(&call->callback);
+        collect_call(&call->callback);
     }
 }
 
-/* The timers of any session will do. */
+/* Sets the call's timer among those of the first session: any session's would do. */
 static void set_limit(zkl_lock_call *call, zkl_timer *limit) {
     if (call->timeout_ms == 0) {
         on_limit(call);
@@ -135,7 +136,7 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
     int status = call->kind->begin(call);
     if (status == ZKL_OK) {
         wait_until_over(call);
-        ask(call);
+        collect_status(call);
         status = call->status;
     } else {
         note_status(call, status);
@@ -157,10 +158,11 @@ int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant) {
 
 /* ---- A callback is owed ------------------------------------------------------------------- */
 
-/* `end` leaves its message in that of the running thread, which may be one that closes the handle:
- * so the message is moved into the call, and the thread keeps its own. Without memory the callback
- * has no message. */
-static void collect(zkl_lock_callback *callback) {
+/* Collects the status for the callback. `collect_status` leaves its message in that of the running
+ * thread, which may be one that closes the handle: so the message is moved into the call, and the
+ * thread keeps its own. Without memory the callback has no message. */
+
+static void collect_call(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
     char before[ZKL_MESSAGE_SIZE];
     zkl_call_over(call);
@@ -169,19 +171,19 @@ static void collect(zkl_lock_callback *callback) {
     }
     snprintf(before, sizeof(before), "%s", zkl_error_message());
     zkl_error_clear();
-    ask(call);
+    collect_status(call);
     call->message = zkl_error_message()[0] != '\0' ? strdup(zkl_error_message()) : NULL;
     zkl_error_set(before);
 }
 
-static void tell(zkl_lock_callback *callback) {
+static void call_back(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
     zkl_assert(callback->client->recorder,
                limit_of(call) == NULL || limit_of(call)->timers == NULL);
     zkl_error_set(call->message);
     free(call->message);
-    if (call->kind->tell != NULL) {
-        call->kind->tell(call);
+    if (call->kind->call_application != NULL) {
+        call->kind->call_application(call);
     } else if (call->kind->obtains_grant) {
         call->application.acquired(call->arg, call->status,
                                    call->status == ZKL_OK ? call->granted : NULL);
@@ -190,10 +192,12 @@ static void tell(zkl_lock_callback *callback) {
     }
 }
 
-static const zkl_lock_callback_kind callback_kind = { .collect = collect, .tell = tell };
+static const zkl_lock_callback_kind callback_kind = { .collect = collect_call,
+                                                      .call_application = call_back };
 
-/* Behind it are what it obtains, if its kind needs that, and its limit, if it may have one. An
- * acquire is granted just before its callback runs: else the handle is being closed. */
+/* Copies the call. Behind the copy are its timer, if its time is limited, and room for its grant,
+ * if its kind needs that. An acquire is granted just before its callback runs, unless the handle is
+ * being closed: so its grant is in the client. */
 static int make(const zkl_lock_call *given, zkl_lock_call **result) {
     zkl_client *client = given->lock->client;
     size_t room = given->kind->room;
@@ -203,14 +207,14 @@ static int make(const zkl_lock_call *given, zkl_lock_call **result) {
     ZKL_TRY(zkl_made(call));
     *call = *given;
     if (call->kind->obtains_grant) {
-        call->granted = room > 0 ? (zkl_grant *)((char *)(call + 1) + limit) : &client->told;
+        call->granted = room > 0 ? (zkl_grant *)((char *)(call + 1) + limit) : &client->granted;
     }
     zkl_lock_callback_owe(&call->lock->calls, &call->callback, &callback_kind);
     *result = call;
     return ZKL_OK;
 }
 
-static int start(zkl_lock_call *call) {
+static int start_call(zkl_lock_call *call) {
     int status = call->kind->begin(call);
     if (status != ZKL_OK) {
         zkl_lock_callback_forget(&call->callback);
@@ -228,7 +232,7 @@ int zkl_call_start(const zkl_lock_call *given) {
     ZKL_WITH_MUTEX(&given->lock->client->mutex);
     int status = make(given, &call);
     if (status == ZKL_OK) {
-        status = start(call);
+        status = start_call(call);
     } else if (status != ZKL_CLOSED && given->kind->obtains_grant) {
         zkl_lock_note_not_begun(given->lock, 0, status);
     }

@@ -6,7 +6,8 @@
 
 /* ---- What both have in common ------------------------------------------------------------- */
 
-/* A call for the mode in which the lock is held already is answered at once. */
+/* Begins a change of the mode. A call for the mode in which the lock is held already is answered at
+ * once. */
 static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
     zkl_lock *lock = call->lock;
     ZKL_TRY(zkl_lock_check_held(lock));
@@ -35,13 +36,13 @@ static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
     return ZKL_OK;
 }
 
-/* The lock may have been lost or released meanwhile. The process may have been stopped while it
- * waited, for longer than the lease or the hold limit. */
+/* Ends a change of the mode. The lock may have been lost or released meanwhile, and the process may
+ * have been stopped while it waited, for longer than the lease or the hold limit. */
 static int end_change(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     lock->change.call = NULL;
-    if (lock->change.end != ZKL_OK) {
-        return lock->change.end;
+    if (lock->change.held_status != ZKL_OK) {
+        return lock->change.held_status;
     }
     ZKL_TRY(zkl_lock_check_held(lock));
     return lock->calls.closing ? ZKL_NOT_HELD : lock->change.verdict;
@@ -58,7 +59,8 @@ static int begin_downgrade(zkl_lock_call *call) {
     return ZKL_OK;
 }
 
-static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade, .end = end_change };
+static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade,
+                                              .collect_status = end_change };
 
 int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
@@ -76,7 +78,7 @@ int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *own
 
 /* ---- Upgrade -------------------------------------------------------------------------------- */
 
-static void decide(zkl_lock *lock, int status) {
+static void decide_change(zkl_lock *lock, int status) {
     lock->change.verdict = status;
     zkl_call_over(lock->change.call);
 }
@@ -88,12 +90,12 @@ static void on_upgrade_news(void *arg, zkl_request_news news, int status) {
         if (status == ZKL_OK) {
             zkl_request_runner_hold_from_now(change->upgrade, lock->origin->options->max_hold_ms);
         }
-        decide(lock, status);
+        decide_change(lock, status);
     } else if (news == ZKL_REQUEST_LOST) {
         change->verdict = status;
     } else if (news == ZKL_REQUEST_ENDED) {
         change->upgrade = NULL;
-        decide(lock, change->verdict == ZKL_OK ? ZKL_LOST : change->verdict);
+        decide_change(lock, change->verdict == ZKL_OK ? ZKL_LOST : change->verdict);
     }
 }
 
@@ -111,8 +113,8 @@ static int start_upgrade(zkl_lock *lock) {
                                   &lock->change.upgrade);
 }
 
-/* The list that decides shows names only. So the reader's node is looked at before, if it is not
- * watched; the look may find at once that the lock is lost. */
+/* Begins an upgrade. The list that decides shows names only. So the request first looks at the
+ * reader's node, if it is not watched, and may find at once that the lock is lost. */
 static int begin_upgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     ZKL_TRY(begin_change(call, ZKL_READ, ZKL_WRITE));
@@ -120,7 +122,7 @@ static int begin_upgrade(zkl_lock_call *call) {
         return ZKL_OK;
     }
     zkl_request_runner_feed(lock->members[0].runner, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
-    int status = lock->change.end == ZKL_OK ? start_upgrade(lock) : ZKL_OK;
+    int status = lock->change.held_status == ZKL_OK ? start_upgrade(lock) : ZKL_OK;
     if (status != ZKL_OK) {
         zkl_lock_note_not_begun(lock, 0, status);
         lock->change.call = NULL;
@@ -139,9 +141,10 @@ static int end_upgrade(zkl_lock_call *call) {
     return status;
 }
 
-static const zkl_lock_call_kind upgrade = {
-    .begin = begin_upgrade, .end = end_upgrade, .obtains_grant = true, .room = sizeof(zkl_grant)
-};
+static const zkl_lock_call_kind upgrade = { .begin = begin_upgrade,
+                                            .collect_status = end_upgrade,
+                                            .obtains_grant = true,
+                                            .room = sizeof(zkl_grant) };
 
 int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant) {
     ZKL_BEGIN_CALL;

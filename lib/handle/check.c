@@ -13,8 +13,8 @@ static int check_in_touch(const zkl_lock *lock) {
     return in_touch ? ZKL_OK : ZKL_SUSPECT;
 }
 
-/* The handle's status and the rest of its lease, both at one moment. */
-static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
+/* Returns the handle's status, and tells the rest of its lease at the same moment. */
+static int look_at_lock(const zkl_lock *lock, int64_t *lease_left_ms) {
     int status = check_in_touch(lock);
     bool is_held = status == ZKL_OK || status == ZKL_SUSPECT;
     *lease_left_ms = lock->client->options.lease_tick_ms == 0 ? -1 : 0;
@@ -35,12 +35,12 @@ int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
     *left_ms = 0;
     ZKL_TRY(zkl_handle_check("lock", lock));
     ZKL_WITH_MUTEX(&lock->client->mutex);
-    return look(lock, left_ms);
+    return look_at_lock(lock, left_ms);
 }
 
 /* ---- Information ---------------------------------------------------------------------- */
 
-/* For a set: in the longest queue. */
+/* Returns the position of an acquire; of a set that in the longest queue. -1: not all are known. */
 static int64_t find_position(const zkl_lock *lock) {
     int64_t furthest = -1;
     for (size_t i = 0; i < lock->count; i++) {
@@ -53,9 +53,9 @@ static int64_t find_position(const zkl_lock *lock) {
     return furthest;
 }
 
-static void tell_information(const zkl_lock *lock, zkl_lock_information *information) {
+static void describe_lock(const zkl_lock *lock, zkl_lock_information *information) {
     int64_t left = 0;
-    int status = look(lock, &left);
+    int status = look_at_lock(lock, &left);
     *information = (zkl_lock_information){
         .state = status == ZKL_SUSPECT ? ZKL_STATE_SUSPECT : lock->state,
         .lease_left_ms = left,
@@ -86,7 +86,7 @@ int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
     }
-    tell_information(lock, &filled);
+    describe_lock(lock, &filled);
     zkl_struct_fill(information, &filled);
     return ZKL_OK;
 }

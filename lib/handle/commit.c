@@ -18,7 +18,8 @@ static bool is_of_same_grant(const zkl_transaction *transaction) {
            transaction->local_number == lock->attempt.local_number;
 }
 
-/* A transaction keeps the nodes of the grant that it was begun under: an upgrade begins another. */
+/* Writes the paths that the guards check. A transaction keeps the nodes of the grant that it was
+ * begun under: an upgrade begins another. */
 static void find_nodes(zkl_transaction *transaction) {
     const zkl_lock *lock = transaction->lock;
     if (transaction->verifies || is_of_same_grant(transaction)) {
@@ -28,8 +29,8 @@ static void find_nodes(zkl_transaction *transaction) {
     }
 }
 
-/* The request checks its node now, and not only at the next probe, and reports the loss: perhaps at
- * once, as others of the session may watch that path. The loss withdraws what was not sent. */
+/* Lets the request check its node now, and not only at the next probe. It reports a loss, perhaps
+ * at once, as others of the session may watch that path. The loss withdraws what was not sent. */
 static void look_for_node(zkl_lock *lock, size_t number) {
     zkl_request_runner *runner = lock->members[number].runner;
     if (runner != NULL) {
@@ -37,10 +38,10 @@ static void look_for_node(zkl_lock *lock, size_t number) {
     }
 }
 
-/* During a downgrade nothing is sent, because it is not known which node the lock has. A check
- * knows a node by its name alone: the look before it, or the watch since the last one, tells
- * whether it is ours. */
-static bool prepare(void *arg) {
+/* Finds the nodes just before the write is sent. During a downgrade nothing is sent, because it is
+ * not known which node the lock has. A check knows a node by its name alone: the look before it, or
+ * the watch since the last one, tells whether it is ours. */
+static bool prepare_write(void *arg) {
     zkl_transaction *transaction = arg;
     if (zkl_lock_is_downgrading(transaction->lock)) {
         return false;
@@ -55,17 +56,17 @@ static bool prepare(void *arg) {
     return true;
 }
 
-static void on_ended(void *arg, const zkl_reply *reply);
+static void on_write_ended(void *arg, const zkl_reply *reply);
 
-/* It may be over at once. */
+/* Starts the write of the call, which may be over at once. */
 static void start_write(zkl_lock_call *call) {
     zkl_transaction *transaction = call->transaction;
     transaction->call = call;
     transaction->write = (zkl_guarded_write){ .operations = transaction->operations,
                                               .count = transaction->count,
                                               .acl = call->lock->origin->options->parent_acl,
-                                              .prepare = prepare,
-                                              .ended = on_ended,
+                                              .prepare = prepare_write,
+                                              .ended = on_write_ended,
                                               .arg = transaction };
     find_nodes(transaction);
     transaction->loan = transaction->verifies ? NULL : zkl_loan_begin_write(call->lock);
@@ -75,7 +76,8 @@ static void start_write(zkl_lock_call *call) {
 
 /* ---- The end of a write ---------------------------------------------------------- */
 
-/* Something has happened to a node, and its request looks again whether it is ours. */
+/* Tells whether a request looks again whether its node is ours, because something has happened to
+ * it. */
 static bool is_looked_at(const zkl_lock *lock) {
     bool any = false;
     for (size_t i = 0; i < lock->count; i++) {
@@ -84,8 +86,8 @@ static bool is_looked_at(const zkl_lock *lock) {
     return any;
 }
 
-/* As ours. A check that passes proves nothing of a node that is not: it may be another of its name.
- */
+/* Tells whether all nodes are watched, and so known to be ours. A check that passes proves nothing
+ * of another node: it may be a later one of the same name. */
 static bool is_watched(const zkl_lock *lock) {
     bool all = true;
     for (size_t i = 0; i < lock->count; i++) {
@@ -95,11 +97,11 @@ static bool is_watched(const zkl_lock *lock) {
     return all;
 }
 
-/* A verification writes nothing, so it can be repeated: when the reply was lost with the
- * connection, the next connection is asked. The loss of the connection is known before the loss of
- * the reply. Where a node is not watched the request looks at it, or could not; or an upgrade has
- * just brought it: it is looked at once more, and not without end where the servers turn that away.
- */
+/* Tells whether a verification is repeated, as it writes nothing. When the reply was lost with the
+ * connection, the next connection is asked; the loss of the connection is known before the loss of
+ * the reply. Where a node is not watched, its request looks at it, or could not, or an upgrade has
+ * just brought it: the verification is repeated once, and after that only while a request looks. So
+ * it comes to an end where the servers turn the look away. */
 static bool may_verify_again(zkl_transaction *transaction) {
     const zkl_lock *lock = transaction->lock;
     if (!transaction->verifies || lock->calls.closing || zkl_lock_check_held(lock) != ZKL_OK) {
@@ -114,8 +116,8 @@ static bool may_verify_again(zkl_transaction *transaction) {
            !lock->members[0].runner->sender.session->connected;
 }
 
-/* Its call does not wait for it any more. */
-static zkl_lock_call *detach(zkl_transaction *transaction, int status) {
+/* Takes its call off the transaction, with this status: the call waits for it no more. */
+static zkl_lock_call *detach_call(zkl_transaction *transaction, int status) {
     zkl_lock_call *call = transaction->call;
     DL_DELETE(transaction->lock->commits, transaction);
     transaction->call = NULL;
@@ -129,7 +131,7 @@ static void tell_loan(zkl_transaction *transaction, bool is_lost) {
     zkl_loan_end_write(loan, is_lost);
 }
 
-/* It is not to be sent any more. False: it has been. */
+/* Keeps the write from being sent. False: it has been. */
 static bool withdraw(zkl_transaction *transaction) {
     bool is_withdrawn = zkl_guarded_write_withdraw(&transaction->write);
     if (is_withdrawn) {
@@ -139,7 +141,7 @@ static bool withdraw(zkl_transaction *transaction) {
 }
 
 static void end_write(zkl_transaction *transaction, int status) {
-    zkl_lock_call *call = detach(transaction, status);
+    zkl_lock_call *call = detach_call(transaction, status);
     if (may_verify_again(transaction)) {
         start_write(call);
     } else {
@@ -147,7 +149,8 @@ static void end_write(zkl_transaction *transaction, int status) {
     }
 }
 
-/* A session that ended without a reply leaves it unknown as well: the write may be applied. */
+/* Returns what the reply says to the application. A session that ended without a reply leaves it
+ * unknown as well: the write may be applied. */
 static int status_of(const zkl_transaction *transaction, const zkl_reply *reply) {
     switch (reply->outcome) {
     case ZKL_OUTCOME_OK:
@@ -167,7 +170,8 @@ static int status_of(const zkl_transaction *transaction, const zkl_reply *reply)
     return reply->outcome == ZKL_OUTCOME_NO_NODE ? ZKL_LOST : reply->status;
 }
 
-/* Without memory for a path that path is left out: the write has been done. */
+/* Keeps the paths that were created. Without memory for a path that path is left out: the write has
+ * been done. */
 static void keep_results(zkl_transaction *transaction, const zkl_multi_result *results) {
     size_t chroot_length = strlen(transaction->lock->client->chroot);
     for (size_t i = transaction->guards; i < transaction->count; i++) {
@@ -195,7 +199,7 @@ static void read_reply(zkl_transaction *transaction, const zkl_reply *reply) {
     end_write(transaction, status);
 }
 
-static void on_ended(void *arg, const zkl_reply *reply) {
+static void on_write_ended(void *arg, const zkl_reply *reply) {
     zkl_transaction *transaction = arg;
     tell_loan(transaction,
               reply->outcome == ZKL_OUTCOME_UNKNOWN || reply->outcome == ZKL_OUTCOME_SESSION_OVER);
@@ -227,15 +231,15 @@ static void explain(const zkl_lock_call *call, int status) {
                    status == ZKL_TIMEOUT ? "nothing was sent" : "there was no reply", why.text);
 }
 
-/* If it was not over: ZKL_UNKNOWN if it was sent; else ZKL_TIMEOUT, or ZKL_CANCELLED when the
- * handle is being closed. */
+/* Ends the wait of the call, and returns its status. If the write was not over: ZKL_UNKNOWN if it
+ * was sent; else ZKL_TIMEOUT, or ZKL_CANCELLED when the handle is being closed. */
 static int end_wait(zkl_lock_call *call) {
     zkl_transaction *transaction = call->transaction;
     if (transaction->call != NULL && withdraw(transaction)) {
-        (void)detach(transaction, call->lock->calls.closing ? ZKL_CANCELLED : ZKL_TIMEOUT);
+        (void)detach_call(transaction, call->lock->calls.closing ? ZKL_CANCELLED : ZKL_TIMEOUT);
     } else if (transaction->call != NULL) {
         (void)atomic_fetch_add(&transaction->keepers, 1);
-        (void)detach(transaction, ZKL_UNKNOWN);
+        (void)detach_call(transaction, ZKL_UNKNOWN);
     }
     if (transaction->status == ZKL_TIMEOUT || transaction->status == ZKL_UNKNOWN) {
         explain(call, transaction->status);
@@ -261,7 +265,7 @@ static int end_verify(zkl_lock_call *call) {
 
 static const zkl_lock_call_kind verify = { .shortest_ms = 1,
                                            .begin = begin_verify,
-                                           .end = end_verify };
+                                           .collect_status = end_verify };
 
 int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
@@ -279,9 +283,9 @@ int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms, zkl_status_callbac
 
 /* ---- Commit ------------------------------------------------------------------------ */
 
-/* A later grant does not do: what was read under the earlier one may have changed since. A
- * downgrade keeps the token. */
-static int begin(zkl_lock_call *call) {
+/* Begins a commit. A later grant does not do: what was read under the earlier one may have changed
+ * since. A downgrade keeps the token. */
+static int begin_commit(zkl_lock_call *call) {
     zkl_transaction *transaction = call->transaction;
     if (transaction->over) {
         return zkl_refuse("transaction", "", "it was committed already");
@@ -298,14 +302,14 @@ static int begin(zkl_lock_call *call) {
     return ZKL_OK;
 }
 
-static int end(zkl_lock_call *call) {
+static int end_commit(zkl_lock_call *call) {
     int status = end_wait(call);
     call->transaction->over = status == ZKL_OK || status == ZKL_UNKNOWN;
     return status;
 }
 
-/* In the callback the transaction belongs to the application again, which may commit it again. */
-static void tell(const zkl_lock_call *call) {
+/* Gives the transaction back before the callback, in which the application may commit it again. */
+static void call_commit_callback(const zkl_lock_call *call) {
     zkl_transaction *transaction = call->transaction;
     const zkl_transaction_result result = transaction->result;
     atomic_store(&transaction->outstanding, false);
@@ -313,9 +317,10 @@ static void tell(const zkl_lock_call *call) {
     zkl_transaction_drop(transaction);
 }
 
-static const zkl_lock_call_kind kind = {
-    .shortest_ms = 1, .begin = begin, .end = end, .tell = tell
-};
+static const zkl_lock_call_kind commit_kind = { .shortest_ms = 1,
+                                                .begin = begin_commit,
+                                                .collect_status = end_commit,
+                                                .call_application = call_commit_callback };
 
 static const zkl_transaction_result none_failed = { .failed_operation = -1 };
 
@@ -327,7 +332,7 @@ int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
         zkl_struct_fill(result, &none_failed);
     }
     ZKL_TRY(zkl_transaction_check_handle(transaction));
-    zkl_lock_call call = zkl_call_of_thread(transaction->lock, &kind, __func__, timeout_ms);
+    zkl_lock_call call = zkl_call_of_thread(transaction->lock, &commit_kind, __func__, timeout_ms);
     call.transaction = transaction;
     transaction->result = none_failed;
     int status = zkl_call_wait(&call, true);
@@ -342,7 +347,7 @@ int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_m
     ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_transaction_check_handle(transaction));
     zkl_lock_call call =
-        zkl_call_of_callback(transaction->lock, &kind, __func__, timeout_ms, NULL, arg);
+        zkl_call_of_callback(transaction->lock, &commit_kind, __func__, timeout_ms, NULL, arg);
     call.transaction = transaction;
     call.application.committed = callback;
     transaction->result = none_failed;

@@ -1,6 +1,6 @@
 /* Tells the application who leads. An observer has one callback in the client's queue at most. It
- * tells what is known when its turn comes: so changes in quick succession become one, the last is
- * always told, and none needs memory. */
+ * reports what is known when its turn comes: so changes in quick succession become one, the last is
+ * always reported, and none needs memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +15,19 @@
 #include "zklock/election.h"
 
 typedef struct known_leader {
-    zkl_leader leader; /* but for its texts. Its status is ZKL_PENDING: nothing is known yet */
+    /* its texts are the next two fields. Its status is ZKL_PENDING: nothing is known yet */
+    zkl_leader leader;
     char node[ZKL_NODE_PATH_SIZE];
     char candidate[ZKL_NOTE_MAX + 1];
 } known_leader;
 
 typedef struct leader_callback {
     zkl_lock_callback callback; /* first */
-    zkl_leader_callback *tell;
+    zkl_leader_callback *application;
     void *arg;
     known_leader latest;
-    known_leader told; /* by the last callback, or the one that runs */
-    bool tells;
+    known_leader reported; /* what the last callback has reported, or the one that runs reports */
+    bool has_report;
 } leader_callback;
 
 struct zkl_observer {
@@ -39,31 +40,33 @@ struct zkl_observer {
 
 static bool is_news(const leader_callback *self) {
     const zkl_leader *latest = &self->latest.leader;
-    const zkl_leader *told = &self->told.leader;
-    return latest->status != told->status || latest->term != told->term;
+    const zkl_leader *reported = &self->reported.leader;
+    return latest->status != reported->status || latest->term != reported->term;
 }
 
-static void collect(zkl_lock_callback *callback) {
+static void collect_leader(zkl_lock_callback *callback) {
     leader_callback *self = (leader_callback *)callback;
-    self->tells = !callback->all->closing && is_news(self);
-    if (self->tells) {
-        self->told = self->latest;
+    self->has_report = !callback->all->closing && is_news(self);
+    if (self->has_report) {
+        self->reported = self->latest;
     }
 }
 
-static void tell(zkl_lock_callback *callback) {
+static void call_leader_callback(zkl_lock_callback *callback) {
     leader_callback *self = (leader_callback *)callback;
-    if (self->tells) {
-        zkl_leader leader = self->told.leader;
+    if (self->has_report) {
+        zkl_leader leader = self->reported.leader;
         leader.struct_size = sizeof(leader);
-        leader.node = self->told.node;
-        leader.candidate = self->told.candidate;
-        self->tells = false;
-        self->tell(self->arg, &leader);
+        leader.node = self->reported.node;
+        leader.candidate = self->reported.candidate;
+        self->has_report = false;
+        self->application(self->arg, &leader);
     }
 }
 
-static const zkl_lock_callback_kind kind = { .collect = collect, .tell = tell, .stays = true };
+static const zkl_lock_callback_kind leader_callback_kind = {
+    .collect = collect_leader, .call_application = call_leader_callback, .stays = true
+};
 
 static void on_seen(void *arg, const zkl_leader *leader) {
     leader_callback *self = arg;
@@ -78,7 +81,8 @@ static void on_seen(void *arg, const zkl_leader *leader) {
 
 /* ---- Opening and closing ------------------------------------------------------------ */
 
-static int begin(zkl_observer *observer, const char *resource, const leader_callback *given) {
+static int begin_observing(zkl_observer *observer, const char *resource,
+                           const leader_callback *given) {
     zkl_client *client = observer->callbacks.client;
     ZKL_WITH_MUTEX(&client->mutex);
     ZKL_TRY(zkl_client_need_callbacks(client));
@@ -89,7 +93,7 @@ static int begin(zkl_observer *observer, const char *resource, const leader_call
     leader_callback *callback = malloc(sizeof(*callback));
     ZKL_TRY(zkl_made(callback));
     *callback = *given;
-    zkl_lock_callback_owe(&observer->callbacks, &callback->callback, &kind);
+    zkl_lock_callback_owe(&observer->callbacks, &callback->callback, &leader_callback_kind);
     zkl_leader_watch_begin(&observer->watch, session, path, on_seen, callback);
     zkl_client_keep(client);
     return ZKL_OK;
@@ -105,9 +109,11 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
     ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)callback));
     zkl_observer *observer = calloc(1, sizeof(*observer));
     ZKL_TRY(zkl_made(observer));
-    leader_callback given = { .tell = callback, .arg = arg, .told.leader.status = ZKL_PENDING };
+    leader_callback given = { .application = callback,
+                              .arg = arg,
+                              .reported.leader.status = ZKL_PENDING };
     observer->callbacks.client = client;
-    int status = begin(observer, resource, &given);
+    int status = begin_observing(observer, resource, &given);
     if (status != ZKL_OK) {
         free(observer);
         return status;

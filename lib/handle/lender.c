@@ -7,7 +7,7 @@
 #include "base/error_message.h"
 #include "client/client.h"
 
-static int find_or_make(zkl_client *client, const char *key, zkl_lender **result) {
+static int find_or_make_lender(zkl_client *client, const char *key, zkl_lender **result) {
     size_t size = strlen(key) + 1;
     HASH_FIND(hh, client->lenders, key, (unsigned)(size - 1), *result);
     if (*result != NULL) {
@@ -30,7 +30,8 @@ static const char *or_empty(const char *text) {
     return text != NULL ? text : "";
 }
 
-/* Handles that differ in what their node is, or in how it is lent, share none. */
+/* Finds the lender by all that its handles have in common: what their node is, and how it is
+ * lent. */
 int zkl_lender_find(zkl_lock *lock) {
     const zkl_lock_options *own = lock->origin->options;
     const zkl_lending *lending = own->lending;
@@ -40,7 +41,8 @@ int zkl_lender_find(zkl_lock *lock) {
         &pool, "%s\n%d\n%" PRId64 "\n%" PRId64 "\n%d\n%d\n%s\n%s", lock->members[0].path,
         lending->hand_offs, lending->hand_off_ms, lending->retain_ms, own->fail_on_session_expiry,
         own->revocable, or_empty(own->node_acl), or_empty(own->parent_acl));
-    int status = key != NULL ? find_or_make(lock->client, key, &borrower->lender) : ZKL_NO_MEMORY;
+    int status =
+        key != NULL ? find_or_make_lender(lock->client, key, &borrower->lender) : ZKL_NO_MEMORY;
     zkl_pool_free(&pool);
     if (status == ZKL_OK) {
         zkl_lender *lender = borrower->lender;
@@ -61,7 +63,7 @@ void zkl_lender_drop(zkl_lender *lender) {
     }
 }
 
-/* The limit of one reader would end the others' hold. */
+/* Leaves out readers with a hold limit: the limit of one would end the others' hold. */
 bool zkl_lender_serves(const zkl_lock *lock) {
     return lock->borrower != NULL &&
            (lock->members[0].mode != ZKL_READ || lock->origin->options->max_hold_ms == 0);
@@ -73,9 +75,9 @@ void zkl_lender_unlist(zkl_lender *lender, zkl_mode mode, const struct zkl_loan 
     }
 }
 
-/* Readers may have two nodes, that of a try beside another. The newest is joined and the other one
- * only used up, because whoever has held the newest must get no older one. (Of other modes no two
- * are granted at once: where another is joined, it waits.) */
+/* Prefers the newest of two loans of readers: a try may have made one beside another. The older one
+ * is only used up, because a handle that has held the newest must get no older one. (Of other modes
+ * no two are granted at once: where another is joined, it waits.) */
 struct zkl_loan *zkl_lender_join_newest(zkl_lender *lender, zkl_mode mode, struct zkl_loan *loan,
                                         int64_t czxid) {
     struct zkl_loan *other = lender->joined[mode];

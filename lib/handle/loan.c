@@ -26,7 +26,7 @@ static void unlist(const zkl_loan *loan) {
     zkl_lender_unlist(loan->lender, loan->mode, loan);
 }
 
-/* The last of what a function does with a loan. */
+/* Frees the loan if nothing needs it: so this is the last thing that a function does with it. */
 void zkl_loan_let_go(zkl_loan *loan) {
     loan->in_use--;
     bool is_needed = loan->in_use > 0 || loan->runner != NULL || loan->waiters != NULL ||
@@ -67,12 +67,13 @@ void zkl_loan_leave(zkl_lock *lock) {
     lock->members[0].runner = NULL;
 }
 
-/* What is counted and logged is what becomes of each handle. */
+/* Describes the handle and not the request: what is counted and logged is what becomes of each
+ * handle. */
 zkl_request_facts zkl_loan_facts(const zkl_lock *lock) {
     return zkl_lock_facts(&lock->members[0], lock->borrower->holds);
 }
 
-/* ---- What the machine wants ----------------------------------------------------------------- */
+/* ---- What the recipe wants ------------------------------------------------------------------ */
 
 static void lend(zkl_loan *loan, const zkl_lending_action *action) {
     for (unsigned i = 0; i < action->count; i++) {
@@ -86,12 +87,13 @@ static void lend(zkl_loan *loan, const zkl_lending_action *action) {
     }
 }
 
-/* With the end of the client their acquires have ended, and they leave by themselves. */
+/* Sends the waiters to another loan. Not when the client is closed: then their acquires have ended,
+ * and they leave by themselves. */
 static void move_waiters(zkl_loan *loan) {
     while (loan->waiters != NULL && !loan->lender->client->closed) {
         zkl_lock *lock = loan->waiters->lock;
         zkl_loan_leave(lock);
-        (void)zkl_loan_feed(loan, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_WENT });
+        zkl_loan_feed_kind(loan, ZKL_LENDING_EVENT_WENT);
         size_t begun = 0;
         int status = lock->source->start(lock, &begun);
         if (status != ZKL_OK) {
@@ -113,7 +115,7 @@ static void wake(zkl_loan *loan) {
     zkl_timers_set(loan->session->timers, &loan->turn, zkl_loan_now(loan));
 }
 
-static void keep(zkl_loan *loan) {
+static void keep_idle(zkl_loan *loan) {
     if (*joined(loan) != loan) {
         wake(loan);
     } else if (loan->turn.timers == NULL) {
@@ -122,7 +124,7 @@ static void keep(zkl_loan *loan) {
     }
 }
 
-static void perform(zkl_loan *loan, const zkl_lending_action *action) {
+static void perform_lending(zkl_loan *loan, const zkl_lending_action *action) {
     switch (action->kind) {
     case ZKL_LENDING_ACTION_LEND:
         lend(loan, action);
@@ -138,45 +140,49 @@ static void perform(zkl_loan *loan, const zkl_lending_action *action) {
         wake(loan);
         break;
     case ZKL_LENDING_ACTION_KEEP:
-        keep(loan);
+        keep_idle(loan);
         break;
-    case ZKL_LENDING_ACTION_BUSY: /* see come */
+    case ZKL_LENDING_ACTION_BUSY: /* see join_loan */
         break;
     }
 }
 
-/* As for a grant by event (zkl_request_on_watch_fired), and with a lease where one is kept. */
+/* Tells whether the node may be lent on what is known now: as for a grant by event
+ * (zkl_request_on_watch_fired), and with a lease where one is kept. */
 static bool is_in_touch(const zkl_loan *loan) {
     return loan->runner->request.stage == ZKL_STAGE_HELD && loan->session->connected &&
            zkl_liveness_may_grant(&loan->session->liveness);
 }
 
-/* Returns whether it is a try that came, and does not wait. */
 bool zkl_loan_feed(zkl_loan *loan, zkl_lending_event event) {
     int64_t limit_ms = loan->lender->hand_off_ms;
     const zkl_client *client = loan->lender->client;
     zkl_lending_state before = loan->lending;
     zkl_lending_actions actions;
-    /* Without a request the session may be gone, too; and all this is for those who wait. */
+    /* Without a request there may be no session to ask, and without a waiter nothing is lent. */
     if (loan->runner != NULL && loan->waiters != NULL) {
         event.in_touch = is_in_touch(loan);
         event.watched = loan->runner->request.own.watched;
-        event.late = limit_ms > 0 && zkl_loan_now(loan) - loan->since_ms >= limit_ms;
+        event.late = limit_ms > 0 && zkl_loan_now(loan) - loan->wanted_since_ms >= limit_ms;
     }
     zkl_lending_step(&loan->lending, &event, &actions);
-    if (client->sessions != NULL) { /* else it has been closed, and has no clock */
+    if (client->sessions != NULL) { /* else the client has been closed, and has no clock */
         zkl_recorder_add_lending_step(client->recorder, &loan->recorded,
                                       zkl_session_now_ms(&client->sessions->session), &before,
                                       &event, &actions);
     }
     bool is_busy = actions.count > 0 && actions.list[0].kind == ZKL_LENDING_ACTION_BUSY;
     for (size_t i = 0; i < actions.count; i++) {
-        perform(loan, &actions.list[i]);
+        perform_lending(loan, &actions.list[i]);
     }
     return is_busy;
 }
 
-/* What was lost stays, after the end of a lease, until all its holders have left. */
+void zkl_loan_feed_kind(zkl_loan *loan, zkl_lending_event_kind kind) {
+    (void)zkl_loan_feed(loan, (zkl_lending_event){ .kind = kind });
+}
+
+/* Waits for all holders: what was lost by the end of a lease stays until they have left. */
 void zkl_loan_leave_behind(const zkl_loan *loan) {
     if (loan->lending.stage == ZKL_LENDING_STAGE_OVER && loan->holders == NULL &&
         loan->runner != NULL) {
@@ -201,11 +207,7 @@ void zkl_loan_on_turn(void *arg) {
     zkl_loan_let_go(loan);
 }
 
-static void tell(zkl_loan *loan, zkl_lending_event_kind kind) {
-    (void)zkl_loan_feed(loan, (zkl_lending_event){ .kind = kind });
-}
-
-/* It has failed: none of them waits any more. */
+/* Fails the acquires of all waiters with the verdict of the request. */
 static void fail_all(zkl_loan *loan, int status) {
     zkl_explanation why = zkl_explain_verdict(&loan->runner->sender, status);
     while (loan->waiters != NULL) {
@@ -214,23 +216,23 @@ static void fail_all(zkl_loan *loan, int status) {
         zkl_lock_on_news(&lock->members[0], ZKL_REQUEST_DECIDED, status);
         zkl_telemetry_decided(zkl_loan_facts(lock), status, why.text);
         zkl_loan_leave(lock);
-        tell(loan, ZKL_LENDING_EVENT_WENT);
+        zkl_loan_feed_kind(loan, ZKL_LENDING_EVENT_WENT);
     }
 }
 
-/* A request that only tried is joined by others from now on. */
+/* Takes the verdict of the request. That of a try is joined by others once it is granted. */
 static void on_decided(zkl_loan *loan, int status) {
     if (status == ZKL_OK) {
-        loan->since_ms = loan->idle_since_ms = zkl_loan_now(loan);
+        loan->wanted_since_ms = loan->idle_since_ms = zkl_loan_now(loan);
         zkl_loan *other =
             zkl_lender_join_newest(loan->lender, loan->mode, loan, loan->runner->request.own.zxid);
         if (other != NULL) {
             wake(other); /* perhaps it is idle */
         }
-        tell(loan, ZKL_LENDING_EVENT_GRANTED);
+        zkl_loan_feed_kind(loan, ZKL_LENDING_EVENT_GRANTED);
     } else {
         unlist(loan);
-        tell(loan, ZKL_LENDING_EVENT_ENDED);
+        zkl_loan_feed_kind(loan, ZKL_LENDING_EVENT_ENDED);
         fail_all(loan, status);
     }
 }
@@ -247,7 +249,7 @@ static void tell_holders(const zkl_loan *loan, zkl_request_news news, int status
 
 static void on_lost(zkl_loan *loan, int status) {
     unlist(loan);
-    tell(loan, ZKL_LENDING_EVENT_ENDED);
+    zkl_loan_feed_kind(loan, ZKL_LENDING_EVENT_ENDED);
     const zkl_borrower *one = NULL;
     DL_FOREACH(loan->holders, one) {
         zkl_telemetry_lost(zkl_loan_facts(one->lock), status);
@@ -255,14 +257,14 @@ static void on_lost(zkl_loan *loan, int status) {
     tell_holders(loan, ZKL_REQUEST_LOST, status);
 }
 
-static void on_ended(zkl_loan *loan) {
+static void on_request_ended(zkl_loan *loan) {
     const zkl_borrower *one = NULL;
     unlist(loan);
     if (loan->lending.stage != ZKL_LENDING_STAGE_OVER) { /* the client is closed */
         DL_FOREACH(loan->holders, one) {
             zkl_telemetry_released(zkl_loan_facts(one->lock));
         }
-        tell(loan, ZKL_LENDING_EVENT_ENDED);
+        zkl_loan_feed_kind(loan, ZKL_LENDING_EVENT_ENDED);
     }
     tell_holders(loan, ZKL_REQUEST_ENDED, ZKL_OK);
     DL_FOREACH(loan->waiters, one) {
@@ -271,7 +273,8 @@ static void on_ended(zkl_loan *loan) {
     loan->runner = NULL;
 }
 
-/* A node that is idle is held by nobody, and a request is not who waits. */
+/* Counts the handles that hold the node and those that wait for it, and not the request: a node
+ * that is idle is held by nobody. */
 static void count_all(const zkl_loan *loan) {
     const zkl_borrower *one = NULL;
     if (loan->lending.stage == ZKL_LENDING_STAGE_OURS) {
@@ -284,11 +287,12 @@ static void count_all(const zkl_loan *loan) {
     }
 }
 
+/* Notes since when others may want the node: since now, if nobody has wanted it until now. */
 static void note_others(zkl_loan *loan, zkl_lending_event_kind kind) {
     if (loan->lending.alone || kind == ZKL_LENDING_EVENT_ALONE) {
-        loan->since_ms = zkl_loan_now(loan);
+        loan->wanted_since_ms = zkl_loan_now(loan);
     }
-    tell(loan, kind);
+    zkl_loan_feed_kind(loan, kind);
 }
 
 void zkl_loan_on_news(void *arg, zkl_request_news news, int status) {
@@ -302,7 +306,7 @@ void zkl_loan_on_news(void *arg, zkl_request_news news, int status) {
         on_lost(loan, status);
         break;
     case ZKL_REQUEST_ENDED:
-        on_ended(loan);
+        on_request_ended(loan);
         break;
     case ZKL_REQUEST_ALONE:
         note_others(loan, ZKL_LENDING_EVENT_ALONE);
@@ -316,7 +320,7 @@ void zkl_loan_on_news(void *arg, zkl_request_news news, int status) {
         tell_holders(loan, news, status);
         break;
     case ZKL_REQUEST_DISCONNECTED:
-        tell(loan, ZKL_LENDING_EVENT_CUT);
+        zkl_loan_feed_kind(loan, ZKL_LENDING_EVENT_CUT);
         tell_holders(loan, news, status);
         break;
     case ZKL_REQUEST_COUNTED:

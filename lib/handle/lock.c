@@ -50,7 +50,8 @@ bool zkl_lock_has_ended(const zkl_lock *lock) {
 
 /* ---- For others to read ----------------------------------------------------------------- */
 
-/* Not all of it is zeroed first: the path's room is more than the rest. */
+/* Fills in field after field, and does not zero the whole first: the path's room is more than the
+ * rest. */
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
     const zkl_request_runner *runner = lock->members[0].runner;
     if (grant == NULL) {

@@ -1,6 +1,6 @@
 /*
  * An acquire, until what it was granted is given back. What becomes of it is decided in
- * recipe/set.h: what its source tells are events, and the actions are carried out here.
+ * recipe/set.h: what its source reports becomes events, and the actions are carried out here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int64_t now(const zkl_lock *lock) {
 
 /* ---- Verdicts ----------------------------------------------------------------------------- */
 
-static void decide(zkl_lock *lock, int verdict) {
+static void decide_attempt(zkl_lock *lock, int verdict) {
     lock->attempt.verdict = verdict;
     if (has_several(lock)) {
         zkl_timer_stop(&lock->attempt.several->turn);
@@ -31,17 +31,18 @@ static void decide(zkl_lock *lock, int verdict) {
     zkl_call_over(lock->pending);
 }
 
-/* Their time as holders begins with the grant of the last. */
+/* Grants the attempt. The members' time as holders begins with the grant of the last. */
 static void grant_all(zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         zkl_request_runner_hold_from_now(lock->members[i].runner,
                                          lock->origin->options->max_hold_ms);
     }
     lock->grant.granted_ms = lock->source->granted_ms(lock);
-    decide(lock, ZKL_OK);
+    decide_attempt(lock, ZKL_OK);
 }
 
-/* Without memory, and with an empty explanation, the status must do. */
+/* Keeps what explains the verdict. Without memory, and with an empty explanation, the status must
+ * do. */
 static void keep_reason(const lock_member *member, zkl_explanation why) {
     lock_attempt *attempt = &member->lock->attempt;
     free(attempt->why);
@@ -49,9 +50,9 @@ static void keep_reason(const lock_member *member, zkl_explanation why) {
     attempt->why_member = (unsigned)(member - member->lock->members);
 }
 
-/* ---- What is told of what is held ----------------------------------------------------------- */
+/* ---- Events of what is held ------------------------------------------------------------------ */
 
-/* `member`: NULL, it is about all. */
+/* Makes an event. `member`: the one that it is about; NULL: all of them. */
 static zkl_lock_event make_event(zkl_lock *lock, zkl_lock_state state, const lock_member *member) {
     const lock_member *about = lock->is_set ? member : &lock->members[0];
     return (zkl_lock_event){ .struct_size = sizeof(zkl_lock_event),
@@ -62,48 +63,49 @@ static zkl_lock_event make_event(zkl_lock *lock, zkl_lock_state state, const loc
                              .resource = about != NULL ? about->resource : "" };
 }
 
-/* What is not held yet is told when it is: see tell_grant. All are of one session, whose connection
- * is told once. */
-static void tell(const lock_member *member, zkl_lock_state state) {
+/* Posts an event of what is held. What happens before that is posted with the grant (post_grant).
+ * All members are of one session, and only the first reports its connection. */
+static void post_event(const lock_member *member, zkl_lock_state state) {
     zkl_lock *lock = member->lock;
     bool is_of_connection = state == ZKL_STATE_SUSPECT || state == ZKL_STATE_HELD;
     if (lock->state == ZKL_STATE_HELD && (!is_of_connection || member == &lock->members[0])) {
         zkl_lock_event event = make_event(lock, state, is_of_connection ? NULL : member);
-        zkl_lock_events_tell(&event, NULL);
+        zkl_lock_events_post(&event, NULL);
     }
 }
 
-/* Of a request that has just come to hold: what others want of it. */
-static void tell_wishes(const lock_member *member) {
+/* Posts what others want of a request that has just come to hold. */
+static void post_wishes(const lock_member *member) {
     if (member->runner->holder_watch.is_revoke_requested) {
-        tell(member, ZKL_STATE_REVOKE_REQUESTED);
+        post_event(member, ZKL_STATE_REVOKE_REQUESTED);
     }
     if (member->runner->holder_watch.is_contended &&
         member->lock->origin->options->tell_contended != 0) {
-        tell(member, ZKL_STATE_CONTENDED);
+        post_event(member, ZKL_STATE_CONTENDED);
     }
 }
 
 void zkl_lock_end_calls(zkl_lock *lock, int status) {
     int end = lock->client->closed ? ZKL_CLOSED : status;
     zkl_commits_end(lock, end);
-    if (lock->change.call != NULL && lock->change.end == ZKL_OK) {
-        lock->change.end = end;
+    if (lock->change.call != NULL && lock->change.held_status == ZKL_OK) {
+        lock->change.held_status = end;
         zkl_call_over(lock->change.call);
     }
 }
 
-/* Before a verification can begin anew it is lost. */
+/* Marks the lock as lost before it ends the calls on it: so a verification that ends does not begin
+ * anew. */
 static void lose(zkl_lock *lock, const lock_member *member, int status) {
     zkl_lock_event event = make_event(lock, ZKL_STATE_LOST, member);
     lock->state = ZKL_STATE_LOST;
     lock->grant.lost_reason = status;
     zkl_lock_end_calls(lock, ZKL_LOST);
     event.reason = status;
-    zkl_lock_events_tell(&event, lock->events != NULL ? &lock->events->for_loss : NULL);
+    zkl_lock_events_post(&event, lock->events != NULL ? &lock->events->for_loss : NULL);
 }
 
-/* ---- What the requests tell --------------------------------------------------------------- */
+/* ---- News of the requests ----------------------------------------------------------------- */
 
 static void feed(zkl_lock *lock, const lock_member *member, const zkl_set_event *event);
 
@@ -125,19 +127,19 @@ static void on_downgraded(const lock_member *member, int status) {
     lock->change.verdict = status;
     zkl_call_over(lock->change.call);
     zkl_guarded_writes_review(
-        member->runner->sender.session); /* they wait to know which node it has */
+        member->runner->sender.session); /* they wait until it is known which node the lock has */
 }
 
 static void note_end(zkl_lock *lock, const zkl_session *session) {
     bool is_given_up = session->finished || session->given_up;
     if (lock->client->closed && session->finished) {
-        lock->grant.ended = ZKL_CLOSED;
-    } else if (is_given_up && lock->grant.ended == ZKL_OK) {
-        lock->grant.ended = ZKL_PENDING;
+        lock->grant.end_status = ZKL_CLOSED;
+    } else if (is_given_up && lock->grant.end_status == ZKL_OK) {
+        lock->grant.end_status = ZKL_PENDING;
     }
 }
 
-static void on_ended(lock_member *member) {
+static void on_member_ended(lock_member *member) {
     zkl_lock *lock = member->lock;
     note_end(lock, member->runner->sender.session);
     member->runner = NULL;
@@ -159,26 +161,26 @@ void zkl_lock_on_news(void *arg, zkl_request_news news, int status) {
              &(zkl_set_event){ .kind = ZKL_SET_EVENT_MEMBER_LOST, .status = status });
         break;
     case ZKL_REQUEST_DISCONNECTED:
-        tell(member, ZKL_STATE_SUSPECT);
+        post_event(member, ZKL_STATE_SUSPECT);
         break;
     case ZKL_REQUEST_CONNECTED:
-        tell(member, ZKL_STATE_HELD);
+        post_event(member, ZKL_STATE_HELD);
         break;
     case ZKL_REQUEST_DOWNGRADED:
         on_downgraded(member, status);
         break;
     case ZKL_REQUEST_REVOKED:
-        tell(member, ZKL_STATE_REVOKE_REQUESTED);
+        post_event(member, ZKL_STATE_REVOKE_REQUESTED);
         break;
     case ZKL_REQUEST_CONTENDED:
-        tell(member, ZKL_STATE_CONTENDED);
+        post_event(member, ZKL_STATE_CONTENDED);
         break;
-    case ZKL_REQUEST_ALONE: /* what is lent, and so not told to a handle */
+    case ZKL_REQUEST_ALONE: /* news of what is lent, which its loan takes */
     case ZKL_REQUEST_NEWCOMER:
     case ZKL_REQUEST_COUNTED:
         break;
     case ZKL_REQUEST_ENDED:
-        on_ended(member);
+        on_member_ended(member);
         break;
     }
 }
@@ -190,12 +192,12 @@ void zkl_lock_fail(zkl_lock *lock, int status) {
 
 /* ---- What is decided of them all ------------------------------------------------------------ */
 
-static void on_turn(void *arg) {
+static void on_set_turn(void *arg) {
     feed(arg, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_TURN });
 }
 
-/* What could not begin is called off. */
-static int start(zkl_lock *lock) {
+/* Starts the attempt at its source. What has begun is called off if not all can. */
+static int start_at_source(zkl_lock *lock) {
     size_t begun = 0;
     int status = lock->source->start(lock, &begun);
     if (status != ZKL_OK) {
@@ -205,8 +207,8 @@ static int start(zkl_lock *lock) {
     return status;
 }
 
-/* The application hears only of the loss of a grant that it has got. */
-static void tell_loss(zkl_lock *lock, const lock_member *member, int status) {
+/* Notes the loss of the grant. The application hears only of one that it has got. */
+static void note_loss(zkl_lock *lock, const lock_member *member, int status) {
     if (lock->state == ZKL_STATE_ACQUIRING) {
         lock->attempt.verdict = status;
     } else if (lock->state == ZKL_STATE_HELD) {
@@ -214,7 +216,8 @@ static void tell_loss(zkl_lock *lock, const lock_member *member, int status) {
     }
 }
 
-static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_action *action) {
+static void perform_set_action(zkl_lock *lock, const lock_member *member,
+                               const zkl_set_action *action) {
     switch (action->kind) {
     case ZKL_SET_ACTION_GRANT:
         grant_all(lock);
@@ -226,10 +229,10 @@ static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_act
                             lock->attempt.session,
                             "its place in the queue was lost, and there was no time for another"));
         }
-        decide(lock, action->status);
+        decide_attempt(lock, action->status);
         break;
     case ZKL_SET_ACTION_LOSE:
-        tell_loss(lock, member, action->status);
+        note_loss(lock, member, action->status);
         break;
     case ZKL_SET_ACTION_WAKE:
         zkl_timers_set(lock->attempt.session->timers, &lock->attempt.several->turn, now(lock));
@@ -244,13 +247,14 @@ static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_act
         zkl_lock_let_go(lock);
         break;
     case ZKL_SET_ACTION_JOIN:
-        (void)start(lock);
+        (void)start_at_source(lock);
         break;
     }
 }
 
-/* `member`: the one that the event is about; NULL: all of them. LEAVE and JOIN may lead here again,
- * as requests then tell of themselves at once. */
+/* Feeds the set an event. `member`: the one that it is about; NULL: all of them. LEAVE and JOIN may
+ * lead here again, because requests then report at once. */
+
 static void feed(zkl_lock *lock, const lock_member *member, const zkl_set_event *event) {
     lock_attempt *attempt = &lock->attempt;
     zkl_set before = attempt->set;
@@ -261,7 +265,7 @@ static void feed(zkl_lock *lock, const lock_member *member, const zkl_set_event 
                                   &before, event, &actions);
     }
     for (size_t i = 0; i < actions.count; i++) {
-        perform(lock, member, &actions.list[i]);
+        perform_set_action(lock, member, &actions.list[i]);
     }
 }
 
@@ -279,12 +283,12 @@ int zkl_lock_begin_attempt(zkl_lock *lock, bool only_try) {
     attempt->set =
         zkl_set_begin(lock->count, only_try, lock->origin->options->fail_on_session_expiry != 0);
     if (has_several(lock)) {
-        attempt->several->turn = (zkl_timer){ .fire = on_turn, .arg = lock };
+        attempt->several->turn = (zkl_timer){ .fire = on_set_turn, .arg = lock };
         attempt->several->recorded = 0;
     }
     keep_reason(&lock->members[0], (zkl_explanation){ "" });
     lock->source = source_of(lock);
-    return start(lock);
+    return start_at_source(lock);
 }
 
 void zkl_lock_time_out(zkl_lock *lock) {
@@ -312,27 +316,28 @@ void zkl_lock_client_closes(zkl_close_listener *listener) {
     }
 }
 
-/* And what has come before it. */
-static void tell_grant(zkl_lock *lock) {
+/* Posts the grant, if the application wants that, and what has happened before it. */
+static void post_grant(zkl_lock *lock) {
     if (lock->origin->options->tell_granted != 0) {
         zkl_lock_event event = make_event(lock, ZKL_STATE_HELD, NULL);
-        zkl_lock_events_tell(&event, &lock->events->for_grant);
+        zkl_lock_events_post(&event, &lock->events->for_grant);
     }
     if (!lock->members[0].runner->sender.session->connected) {
-        tell(&lock->members[0], ZKL_STATE_SUSPECT);
+        post_event(&lock->members[0], ZKL_STATE_SUSPECT);
     }
     for (size_t i = 0; i < lock->count; i++) {
-        tell_wishes(&lock->members[i]);
+        post_wishes(&lock->members[i]);
     }
 }
 
-/* All nodes of a set are of one transaction, and so have one zxid. */
+/* Notes the mode and the token of what is held from now on. All nodes of a set are of one
+ * transaction, and so have one zxid. */
 static void note_grant(zkl_lock *lock) {
     const zkl_request_runner *first = lock->members[0].runner;
     lock_grant *grant = &lock->grant;
     grant->mode = lock->is_set ? ZKL_AS_OPENED : first->request.options.mode;
     grant->token = first->request.own.zxid;
-    tell_grant(lock);
+    post_grant(lock);
 }
 
 void zkl_lock_begin_hold(zkl_lock *lock) {
@@ -343,7 +348,7 @@ void zkl_lock_begin_hold(zkl_lock *lock) {
     note_grant(lock);
 }
 
-/* Both are held just now, so that nobody comes between. */
+/* Changes the requests while both are held, so that nobody comes between. */
 void zkl_lock_take_writer(zkl_lock *lock) {
     lock_member *member = &lock->members[0];
     zkl_request_runner *reader = member->runner;

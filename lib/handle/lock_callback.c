@@ -42,14 +42,14 @@ void zkl_lock_callback_forget(zkl_lock_callback *self) {
     self->all = NULL;
 }
 
-static void begin(zkl_lock_callback *self) {
+static void begin_running(zkl_lock_callback *self) {
     self->kind->collect(self);
     self->all->running = self;
     self->all->runs_on = zkl_thread_number();
     self->all->inside++;
 }
 
-static void end(zkl_lock_callback *self) {
+static void end_running(zkl_lock_callback *self) {
     zkl_lock_callbacks *all = self->all;
     all->running = NULL;
     if (!self->kind->stays || all->closing) {
@@ -58,19 +58,19 @@ static void end(zkl_lock_callback *self) {
     zkl_lock_callbacks_leave(all);
 }
 
-static void deliver(zkl_callback *queued) {
+static void run_queued(zkl_callback *queued) {
     zkl_lock_callback *self = (zkl_lock_callback *)queued;
     zkl_client *client = self->client;
     pthread_mutex_lock(&client->mutex);
     self->posted = false;
     if (self->all != NULL) {
-        begin(self);
+        begin_running(self);
     }
     pthread_mutex_unlock(&client->mutex);
-    self->kind->tell(self);
+    self->kind->call_application(self);
     pthread_mutex_lock(&client->mutex);
     if (self->all != NULL) {
-        end(self);
+        end_running(self);
     }
     bool is_over = self->all == NULL && !self->posted;
     pthread_mutex_unlock(&client->mutex);
@@ -81,7 +81,7 @@ static void deliver(zkl_callback *queued) {
 
 void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,
                            const zkl_lock_callback_kind *kind) {
-    self->queued.run = deliver;
+    self->queued.run = run_queued;
     self->kind = kind;
     self->client = all->client;
     self->all = all;
@@ -101,7 +101,7 @@ void zkl_lock_callbacks_close(zkl_lock_callbacks *all) {
     all->closing = true;
     zkl_lock_callbacks_wake(all);
     if (all->running != NULL && all->runs_on == zkl_thread_number()) {
-        end(all->running); /* it closes its own handle, and is not waited for */
+        end_running(all->running); /* it closes its own handle, and is not waited for */
     }
     while (all->inside > 0) {
         zkl_lock_callbacks_wait(all);

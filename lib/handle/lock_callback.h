@@ -1,11 +1,11 @@
 /*
  * The callbacks that a handle owes the application: the ends of its asynchronous calls (call.h),
- * its events (lock_events.h), and what an observer is told (leader_observer.c). They run one at a
- * time, from the client's queue, and take what they tell from the handle when their turn comes.
- * Closing the handle waits for a callback that runs, unless it closes the handle itself. Callbacks
- * that have not begun by then run later, without the handle.
+ * its events (lock_events.h), and the leaders that an observer reports (leader_observer.c). They
+ * run one at a time, from the client's queue, and collect what they report from the handle when
+ * their turn comes. Closing the handle waits for a callback that runs, unless it closes the handle
+ * itself. Callbacks that have not begun by then run later, without the handle.
  *
- * Everything here runs with the client's mutex held, except `tell`.
+ * Everything here runs with the client's mutex held, except `call_application`.
  */
 #pragma once
 
@@ -19,18 +19,18 @@ typedef struct zkl_lock_callbacks {
     zkl_client *client;
     zkl_lock_callback *owed;
     zkl_lock_callback *running;  /* NULL: none runs */
-    uint64_t runs_on;            /* the number of its thread */
-    struct zkl_lock_wait *waits; /* of threads, on whose stacks they are */
+    uint64_t runs_on;            /* the number of the thread on which that runs */
+    struct zkl_lock_wait *waits; /* those of threads, on whose stacks they are */
     unsigned inside;             /* threads in a call, and the callback that runs */
     bool closing;                /* the handle is being closed */
 } zkl_lock_callbacks;
 
 typedef struct zkl_lock_callback_kind {
-    /* Takes from the handle what `tell` needs: its turn has come, or the handle is being closed.
-     * May be called for both. */
+    /* Takes from the handle what `call_application` needs: the callback's turn has come, or the
+     * handle is being closed. May run for both. */
     void (*collect)(zkl_lock_callback *self);
     /* Calls the application. */
-    void (*tell)(zkl_lock_callback *self);
+    void (*call_application)(zkl_lock_callback *self);
     bool stays; /* it is owed until the handle is closed, and may be posted repeatedly */
 } zkl_lock_callback_kind;
 
@@ -44,24 +44,24 @@ struct zkl_lock_callback {
     zkl_lock_callback *prev, *next;
 };
 
-/** It is owed from now on. */
+/** Owes the application this callback from now on. */
 void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,
                            const zkl_lock_callback_kind *kind);
-/** It is not owed after all. The caller frees it. */
+/** Takes back a callback that was owed. The caller frees it. */
 void zkl_lock_callback_forget(zkl_lock_callback *self);
 /** Puts it into the queue, unless it is there already. */
 void zkl_lock_callback_post(zkl_lock_callback *self);
 
-/** Waits for a call of the handle, or a callback, that is over, or for its close; or for nothing,
- *  as zkl_condition_wait may. */
+/** Waits until a call of the handle, or a callback, is over, or the handle is closed. May return
+ *  early, as zkl_condition_wait may. */
 void zkl_lock_callbacks_wait(zkl_lock_callbacks *all);
-/** Wakes all that wait so. */
+/** Wakes all threads that wait in zkl_lock_callbacks_wait. */
 void zkl_lock_callbacks_wake(const zkl_lock_callbacks *all);
 
-/** A thread leaves a call on the handle, where it was counted as `inside`. */
+/** Notes that a thread leaves a call on the handle, where it was counted as `inside`. */
 void zkl_lock_callbacks_leave(zkl_lock_callbacks *all);
 
-/** The handle is being closed: waits until no thread is in a call and no callback runs in another
- *  thread. Then it collects what the callbacks that are still owed tell; they run without the
- * handle. */
+/** Waits until no thread is in a call and no callback runs in another thread, because the handle is
+ *  being closed. Then collects what the callbacks that are still owed report; they run without the
+ *  handle. */
 void zkl_lock_callbacks_close(zkl_lock_callbacks *all);

@@ -15,7 +15,8 @@
 
 /* ---- Input -------------------------------------------------------------------------------- */
 
-/* A node that is lent is one for all, so it cannot be what single handles want. */
+/* Checks the options of lending. A node that is lent is one for all handles, so it cannot be what
+ * single ones want. */
 static int check_lending(const zkl_lock_options *options, const zkl_lending *lending) {
     ZKL_TRY(zkl_validate_range("hand_offs", lending->hand_offs, 0, ZKL_HAND_OFFS_MAX));
     ZKL_TRY(zkl_validate_range("hand_off_ms", lending->hand_off_ms, 0, INT64_MAX));
@@ -29,7 +30,7 @@ static int check_lending(const zkl_lock_options *options, const zkl_lending *len
     return ZKL_OK;
 }
 
-static int check_options(const zkl_lock_options *options) {
+static int check_lock_options(const zkl_lock_options *options) {
     ZKL_TRY(zkl_validate_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1));
     ZKL_TRY(zkl_validate_range("reentrant", options->reentrant, 0, 1));
     ZKL_TRY(zkl_validate_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX));
@@ -59,11 +60,11 @@ typedef struct given_options {
     zkl_lending lending; /* of the options, which point to it, or to none */
 } given_options;
 
-static int read_options(const zkl_lock_options *given, given_options *its) {
+static int read_lock_options(const zkl_lock_options *given, given_options *its) {
     zkl_lock_options *options = &its->options;
     *its = (given_options){ .options = ZKL_LOCK_OPTIONS_INIT, .lending = ZKL_LENDING_INIT };
     ZKL_TRY(zkl_struct_read("zkl_lock_options", given, options, sizeof(*options)));
-    ZKL_TRY(check_options(options));
+    ZKL_TRY(check_lock_options(options));
     if (options->lending == NULL) {
         return ZKL_OK;
     }
@@ -78,7 +79,8 @@ static int check_member(const zkl_lock_member *member) {
     return zkl_validate_mode(member->mode, (unsigned)member->permits);
 }
 
-/* The members of an earlier version are smaller, so struct_size is the distance between them. */
+/* Reads the members. Those of an earlier version are smaller, so struct_size is the distance
+ * between them. */
 static int read_members(const zkl_lock_member *given, size_t count,
                         zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX]) {
     ZKL_TRY(zkl_validate_pointer("members", given));
@@ -106,7 +108,7 @@ static void free_lock(zkl_lock *lock) {
     free(lock);
 }
 
-/* Returns its size. NULL: it is not written. */
+/* Writes the path of a resource, and returns its size. NULL: it is not written. */
 static size_t write_path(const zkl_client *client, const zkl_lock_member *given, char *to) {
     char path[ZKL_PARENT_PATH_SIZE];
     zkl_client_resource_path(client, given->resource, path);
@@ -143,16 +145,17 @@ static int check_duplicates(const zkl_lock *lock) {
     return ZKL_OK;
 }
 
-/* Most handles have none but the client's. A copy that lacks memory is noted by the pool. */
+/* Returns the handle's own copy of the options. Most handles were given none, and have the
+ * client's. The pool notes a lack of memory. */
 static const zkl_lock_options *keep_options(zkl_lock *lock, const zkl_lock_options *options) {
-    const zkl_lock_options *usual = &lock->client->usual;
+    const zkl_lock_options *defaults = &lock->client->lock_defaults;
     if (options == NULL) {
-        return usual;
+        return defaults;
     }
     zkl_pool *texts = &lock->origin->texts;
     zkl_lock_options *own = zkl_pool_copy(texts, options, sizeof(*options));
     if (own == NULL) {
-        return usual;
+        return defaults;
     }
     own->resource_class = NULL;
     if (options->lending != NULL) {
@@ -160,10 +163,10 @@ static const zkl_lock_options *keep_options(zkl_lock *lock, const zkl_lock_optio
     }
     own->owner = zkl_pool_copy_text(texts, options->owner);
     own->note = zkl_pool_copy_text(texts, options->note);
-    own->node_acl =
-        options->node_acl != NULL ? zkl_pool_copy_text(texts, options->node_acl) : usual->node_acl;
+    own->node_acl = options->node_acl != NULL ? zkl_pool_copy_text(texts, options->node_acl)
+                                              : defaults->node_acl;
     own->parent_acl = options->parent_acl != NULL ? zkl_pool_copy_text(texts, options->parent_acl)
-                                                  : usual->parent_acl;
+                                                  : defaults->parent_acl;
     return own;
 }
 
@@ -191,7 +194,7 @@ static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_o
     return check_duplicates(lock);
 }
 
-/* The handle keeps the client's memory from here on. */
+/* Attaches the handle to its client, whose memory it keeps from here on. */
 static int attach(zkl_lock *lock, const char *resource_class) {
     zkl_client *client = lock->client;
     ZKL_WITH_MUTEX(&client->mutex);
@@ -241,13 +244,13 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
     return ZKL_OK;
 }
 
-/* What both functions check first. */
-static int begin(zkl_client *client, const zkl_lock_options *given, given_options *its,
-                 zkl_lock **result) {
+/* Checks what both functions check first. */
+static int begin_opening(zkl_client *client, const zkl_lock_options *given, given_options *its,
+                         zkl_lock **result) {
     ZKL_TRY(zkl_validate_pointer("lock", result));
     *result = NULL;
     ZKL_TRY(zkl_handle_check("client", client));
-    return read_options(given, its);
+    return read_lock_options(given, its);
 }
 
 int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *given,
@@ -255,7 +258,7 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
     ZKL_BEGIN_CALL;
     given_options its;
     zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
-    ZKL_TRY(begin(client, given, &its, result));
+    ZKL_TRY(begin_opening(client, given, &its, result));
     ZKL_TRY(zkl_validate_resource(resource));
     if (its.lending.retain_ms != 0 && client->options.lease_tick_ms == 0) {
         return zkl_refuse("option", "retain_ms", "needs a client with lease_tick_ms");
@@ -270,7 +273,7 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, 
     ZKL_BEGIN_CALL;
     given_options its;
     zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX] = { 0 };
-    ZKL_TRY(begin(client, given, &its, result));
+    ZKL_TRY(begin_opening(client, given, &its, result));
     if (its.options.permits != 0 || its.options.max_waiting != 0) {
         return zkl_refuse("option", "permits or max_waiting",
                           "is not for a set: each member has its permits");
@@ -284,7 +287,7 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, 
 
 /* ---- Closing ------------------------------------------------------------------------------ */
 
-/* The lock is released before the wait for a state callback that runs. */
+/* Releases the lock before it waits for a state callback that runs. */
 void zkl_lock_close(zkl_lock *lock) {
     ZKL_NOT_CANCELLED;
     if (!zkl_handle_is_ours("lock", lock)) {

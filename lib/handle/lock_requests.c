@@ -27,7 +27,7 @@ int zkl_lock_start_request(const lock_member *member, zkl_session *session,
     return zkl_request_runner_start(session, wanted, options, runner);
 }
 
-/* Those of a set join again together, or none does. */
+/* Starts the request of a member. Those of a set join again together, or none does. */
 static int start_member(zkl_lock *lock, lock_member *member) {
     const zkl_lock_options *given = lock->origin->options;
     const zkl_request_options wanted = {
@@ -46,7 +46,7 @@ static int start_member(zkl_lock *lock, lock_member *member) {
                                   &member->runner);
 }
 
-static int start(zkl_lock *lock, size_t *begun) {
+static int start_requests(zkl_lock *lock, size_t *begun) {
     ZKL_TRY(zkl_lock_events_prepare(lock));
     ZKL_TRY(zkl_client_choose_session(lock->client, watched_bytes(lock), &lock->attempt.session));
     if (has_several(lock)) {
@@ -59,7 +59,7 @@ static int start(zkl_lock *lock, size_t *begun) {
     return ZKL_OK;
 }
 
-static void time_out(zkl_lock *lock) {
+static void time_out_requests(zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         if (lock->members[i].runner != NULL) {
             zkl_request_runner_time_out(lock->members[i].runner);
@@ -67,7 +67,7 @@ static void time_out(zkl_lock *lock) {
     }
 }
 
-static void leave(zkl_lock *lock) {
+static void leave_requests(zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         if (lock->members[i].runner != NULL) {
             zkl_request_runner_leave(lock->members[i].runner, ZKL_CANCELLED);
@@ -79,9 +79,10 @@ static int64_t granted_ms(const zkl_lock *lock) {
     return lock->members[0].runner->sender.granted_ms;
 }
 
-const zkl_lock_source zkl_lock_requests = {
-    .start = start, .time_out = time_out, .leave = leave, .granted_ms = granted_ms
-};
+const zkl_lock_source zkl_lock_requests = { .start = start_requests,
+                                            .time_out = time_out_requests,
+                                            .leave = leave_requests,
+                                            .granted_ms = granted_ms };
 
 void zkl_lock_dismiss(zkl_request_runner **runner) {
     zkl_request_runner *leaving = *runner;

@@ -15,11 +15,13 @@
 
 /** Shared by all handles of a search. */
 typedef struct zkl_lock_search {
-    bool called_off;       /* no handle begins an acquire while it is true */
-    int64_t try_within_ms; /* for the next try; 0, ZKL_FOREVER: it ends when it is answered */
+    bool called_off; /* no handle begins an acquire while it is true */
+    /* how long the next try may take; 0, ZKL_FOREVER: until it is answered */
+    int64_t try_within_ms;
 } zkl_lock_search;
 
-/** Before the handle's first acquire. The search must live as long as the handle. From then on
- *  zkl_lock_cancel ends the search, which asks this handle or is about to: it returns
- *  ZKL_NOT_WAITING only where the handle was granted, though its callback may still wait. */
+/** Joins the handle to the search, before its first acquire. The search must live as long as the
+ *  handle. From then on zkl_lock_cancel ends the search, which asks this handle or is about to:
+ *  it returns ZKL_NOT_WAITING only where the handle was granted, though its callback may still
+ *  wait. */
 void zkl_lock_join_search(zkl_lock *lock, zkl_lock_search *search);

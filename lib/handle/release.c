@@ -3,7 +3,7 @@
 #include "handle/call.h"
 
 /* Logs and counts the release of what was lost before. */
-static void tell_lost(const zkl_lock *lock) {
+static void log_lost_release(const zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         const zkl_request_runner *runner = lock->members[i].runner;
         if (runner == NULL || runner->request.stage != ZKL_STAGE_HELD) {
@@ -16,11 +16,11 @@ static void tell_lost(const zkl_lock *lock) {
     }
 }
 
-/* Also what was lost: after the end of a lease the node still exists, and of a set the other
- * resources are still held. */
-static void leave(zkl_lock *lock, zkl_lock_state state) {
+/* Gives back the lock, also one that was lost: after the end of a lease the node still exists, and
+ * of a set the other resources are still held. */
+static void give_back(zkl_lock *lock, zkl_lock_state state) {
     lock->state = state;
-    lock->grant.ended = ZKL_OK;
+    lock->grant.end_status = ZKL_OK;
     zkl_lock_dismiss(&lock->change.upgrade);
     zkl_lock_end_calls(lock, ZKL_NOT_HELD); /* a reconnect would send them after the deletion */
     lock->source->leave(lock);
@@ -28,21 +28,21 @@ static void leave(zkl_lock *lock, zkl_lock_state state) {
 
 void zkl_lock_give_up(zkl_lock *lock) {
     if (lock->state == ZKL_STATE_LOST && !lock->client->closed) {
-        tell_lost(lock);
+        log_lost_release(lock);
     }
-    leave(lock, ZKL_STATE_IDLE);
+    give_back(lock, ZKL_STATE_IDLE);
     zkl_lock_let_go(lock);
 }
 
 static void begin_to_wait(zkl_lock *lock, zkl_lock_call *call) {
     lock->pending = call;
-    leave(lock, ZKL_STATE_RELEASING);
+    give_back(lock, ZKL_STATE_RELEASING);
     if (zkl_lock_has_ended(lock)) {
         zkl_call_over(call);
     }
 }
 
-static int begin(zkl_lock_call *call) {
+static int begin_release(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     if (lock->client->closed) {
         return ZKL_CLOSED;
@@ -67,24 +67,25 @@ static int begin(zkl_lock_call *call) {
     return ZKL_OK;
 }
 
-static int end(zkl_lock_call *call) {
+static int end_release(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     lock->pending = NULL;
-    int status = zkl_lock_has_ended(lock) ? lock->grant.ended : ZKL_PENDING;
+    int status = zkl_lock_has_ended(lock) ? lock->grant.end_status : ZKL_PENDING;
     zkl_lock_let_go(lock);
     lock->state = ZKL_STATE_IDLE;
     return status;
 }
 
-static const zkl_lock_call_kind kind = { .begin = begin, .end = end };
+static const zkl_lock_call_kind release_kind = { .begin = begin_release,
+                                                 .collect_status = end_release };
 
 int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
-    zkl_lock_call call = zkl_call_of_thread(lock, &kind, __func__, timeout_ms);
+    zkl_lock_call call = zkl_call_of_thread(lock, &release_kind, __func__, timeout_ms);
     return zkl_call_wait(&call, timeout_ms != 0);
 }
 
-/* Without a callback it needs no memory. */
+/* Releases without a callback, and so needs no memory. */
 static int release_in_silence(zkl_lock_call *call) {
     ZKL_TRY(zkl_call_check(call));
     call->timeout_ms = 0;
@@ -95,7 +96,8 @@ static int release_in_silence(zkl_lock_call *call) {
 int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                            zkl_release_callback *callback, void *arg) {
     ZKL_BEGIN_CALL;
-    zkl_lock_call call = zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg);
+    zkl_lock_call call =
+        zkl_call_of_callback(lock, &release_kind, __func__, timeout_ms, owner, arg);
     call.application.ended = callback;
     return callback != NULL ? zkl_call_start(&call) : release_in_silence(&call);
 }

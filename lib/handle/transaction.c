@@ -41,8 +41,8 @@ static bool grow(zkl_transaction *transaction, size_t more) {
     return operations != NULL;
 }
 
-/* The path begins with the chroot then. */
-static bool copy(zkl_transaction *transaction, zkl_multi_operation *operation) {
+/* Copies what the operation points to. The path begins with the chroot then. */
+static bool copy_operation(zkl_transaction *transaction, zkl_multi_operation *operation) {
     const char *data = zkl_pool_copy(&transaction->copies, operation->data, operation->size);
     operation->data = operation->size > 0 ? data : NULL;
     operation->path = zkl_pool_print(&transaction->copies, "%s%s",
@@ -56,7 +56,7 @@ static int check_may_be_set(const char *path) {
                : ZKL_OK;
 }
 
-static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
+static int add_operation(zkl_transaction *transaction, zkl_multi_operation operation) {
     zkl_error_clear();
     ZKL_TRY(zkl_transaction_check_handle(transaction));
     ZKL_TRY(zkl_validate_path("path", operation.path, ZKL_TRANSACTION_PATH_MAX));
@@ -69,7 +69,7 @@ static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
                    ZKL_TRANSACTION_OVERHEAD;
     size_t bytes = operation.size < SIZE_MAX - fixed ? operation.size + fixed : SIZE_MAX;
     ZKL_TRY(check_room(transaction, bytes));
-    if (!grow(transaction, 1) || !copy(transaction, &operation)) {
+    if (!grow(transaction, 1) || !copy_operation(transaction, &operation)) {
         return ZKL_NO_MEMORY;
     }
     transaction->operations[transaction->count++] = operation;
@@ -81,27 +81,29 @@ int zkl_transaction_create(zkl_transaction *transaction, const char *path, const
                            size_t size, int flags) {
     zkl_error_clear();
     ZKL_TRY(zkl_validate_range("flags", flags, 0, ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL));
-    return add(transaction,
-               (zkl_multi_operation){
-                   .kind = (zkl_multi_kind)flags, .path = path, .data = data, .size = size });
+    return add_operation(
+        transaction, (zkl_multi_operation){
+                         .kind = (zkl_multi_kind)flags, .path = path, .data = data, .size = size });
 }
 
 int zkl_transaction_set(zkl_transaction *transaction, const char *path, const void *data,
                         size_t size, int32_t version) {
-    return add(
+    return add_operation(
         transaction,
         (zkl_multi_operation){
             .kind = ZKL_MULTI_SET, .path = path, .data = data, .size = size, .version = version });
 }
 
 int zkl_transaction_delete(zkl_transaction *transaction, const char *path, int32_t version) {
-    return add(transaction,
-               (zkl_multi_operation){ .kind = ZKL_MULTI_REMOVE, .path = path, .version = version });
+    return add_operation(
+        transaction,
+        (zkl_multi_operation){ .kind = ZKL_MULTI_REMOVE, .path = path, .version = version });
 }
 
 int zkl_transaction_check(zkl_transaction *transaction, const char *path, int32_t version) {
-    return add(transaction,
-               (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK, .path = path, .version = version });
+    return add_operation(
+        transaction,
+        (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK, .path = path, .version = version });
 }
 
 /* ---- Its beginning and end ------------------------------------------------------- */

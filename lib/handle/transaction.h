@@ -12,20 +12,20 @@
 struct zkl_transaction {
     zkl_handle open; /* first; not of a verification */
     zkl_lock *lock;
-    int64_t token; /* of the grant under which it was begun, as is the next */
+    int64_t token; /* that of the grant under which it was begun */
     int64_t local_number;
     struct zkl_loan
-        *loan;     /* which lends the lock no further before the write is decided; NULL: none */
-    bool verifies; /* it is that of zkl_lock_verify, and has nothing but guards */
+        *loan;     /* lends the lock to no other handle before the write is decided; NULL: none */
+    bool verifies; /* it is that of zkl_lock_verify, and has only guards */
     bool was_unwatched; /* a check of it has passed while not all its nodes were watched */
     /* First the guards, each of which checks a node of the lock. After the commit the paths of the
      * others are those that creates made, without the chroot. */
     zkl_multi_operation *operations;
     size_t count;
     size_t guards;
-    zkl_pool copies; /* of paths and data */
+    zkl_pool copies; /* the copies of paths and data */
     size_t bytes;
-    bool over;               /* applied, or perhaps applied */
+    bool over;               /* its commit was applied, or perhaps was */
     atomic_bool outstanding; /* it belongs to an asynchronous commit */
     /* The application, or a verification; an asynchronous commit until its callback has returned;
      * a write that was sent and outlives its call. */
@@ -38,12 +38,14 @@ struct zkl_transaction {
     int status;
     zkl_transaction_result result;
     zkl_transaction *prev, *next;     /* of those of the lock that a call waits for */
-    char nodes[][ZKL_NODE_PATH_SIZE]; /* that the guards check */
+    char nodes[][ZKL_NODE_PATH_SIZE]; /* the paths that the guards check */
 };
 
-/** Of the grant that is held: with the client's mutex held. ZKL_OK or ZKL_NO_MEMORY. */
+/** Makes a transaction of the grant that is held, with the client's mutex held. ZKL_OK or
+ *  ZKL_NO_MEMORY. */
 int zkl_transaction_make(zkl_lock *lock, zkl_transaction **result);
-/** One of its keepers needs it no more. */
+/** Drops it for one of its keepers, and frees it for the last. */
 void zkl_transaction_drop(zkl_transaction *transaction);
-/** Whether the application may use it: ZKL_OK, ZKL_INVALID_ARGUMENT or ZKL_HANDLE_IN_USE. */
+/** Checks whether the application may use it now: ZKL_OK, ZKL_INVALID_ARGUMENT or
+ *  ZKL_HANDLE_IN_USE. */
 int zkl_transaction_check_handle(const zkl_transaction *transaction);

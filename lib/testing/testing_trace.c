@@ -116,7 +116,7 @@ zkl_ensemble_hooks zkl_testing_trace_hooks(void) {
 
 /* ---- What the application is told --------------------------------------------------- */
 
-static void on_told(const zkl_lock *lock, zkl_lock_state state, int reason) {
+static void on_event(const zkl_lock *lock, zkl_lock_state state, int reason) {
     bool lost = state == ZKL_STATE_LOST;
     zkl_testing_trace(name_process(zkl_process_number(zkl_process_current())).text,
                       "APPLICATION is told: %s is %s%s%s", lock->members[0].resource,
@@ -131,7 +131,7 @@ static void on_returned(const zkl_lock *lock, const char *function, int status) 
 }
 
 void zkl_testing_trace_locks(bool on) {
-    static const zkl_lock_listener listener = { .told = on_told, .returned = on_returned };
+    static const zkl_lock_listener listener = { .on_event = on_event, .on_returned = on_returned };
     zkl_lock_listen(on ? &listener : NULL);
 }
 

@@ -34,7 +34,7 @@ static told_counts *counts_of(const zkl_lock *lock) {
 
 /* ---- What they are told ------------------------------------------------------------- */
 
-static void on_told(const zkl_lock *lock, zkl_lock_state state, int reason) {
+static void on_event(const zkl_lock *lock, zkl_lock_state state, int reason) {
     told_counts *counts = counts_of(lock);
     if (counts == NULL || state != ZKL_STATE_LOST) {
         return;
@@ -117,7 +117,7 @@ static void on_returned(const zkl_lock *lock, const char *function, int status) 
 }
 
 void oracle_counts_begin(void) {
-    static const zkl_lock_listener listener = { .told = on_told, .returned = on_returned };
+    static const zkl_lock_listener listener = { .on_event = on_event, .on_returned = on_returned };
     memset(told_by, 0, sizeof(told_by));
     zkl_lock_listen(&listener);
 }
