@@ -70,7 +70,9 @@ void zkl_loan_leave(zkl_lock *lock) {
 /* Describes the handle and not the request: what is counted and logged is what becomes of each
  * handle. */
 zkl_request_facts zkl_loan_facts(const zkl_lock *lock) {
-    return zkl_lock_facts(&lock->members[0], lock->borrower->holds);
+    zkl_request_facts facts = zkl_lock_facts(&lock->members[0], lock->borrower->holds);
+    facts.record.lock_owner = ""; /* what is lent names nobody */
+    return facts;
 }
 
 /* ---- What the recipe wants ------------------------------------------------------------------ */

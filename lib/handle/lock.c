@@ -1,5 +1,7 @@
 #include "handle/lock.h"
 
+#include "session/explanation.h"
+
 void zkl_lock_look_at_clock(const zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         if (lock->members[i].runner != NULL) {
@@ -71,25 +73,16 @@ void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
 
 zkl_request_facts zkl_lock_facts(const lock_member *member, bool is_granted) {
     const zkl_lock *lock = member->lock;
-    const zkl_client *client = lock->client;
     const zkl_request_runner *runner = member->runner;
-    int64_t now_ms = zkl_session_now_ms(&client->sessions->session);
     const zkl_session *session =
-        runner != NULL ? runner->sender.session : &client->sessions->session;
-    zkl_request_facts facts = { .log = client->log,
-                                .metrics = lock->origin->metrics,
-                                .mode = member->mode,
-                                .parent_path = member->path,
-                                .node = runner != NULL ? runner->request.own.node : "",
-                                .record = zkl_log_record_begin(client->label, session->id) };
-    facts.record.resource = member->resource;
-    facts.record.waited_ms = now_ms - lock->attempt.began_ms;
-    if (is_granted) {
-        facts.record.waited_ms = lock->grant.granted_ms - lock->attempt.began_ms;
-        facts.record.held_ms = now_ms - lock->grant.granted_ms;
-        facts.record.token = runner != NULL ? runner->request.own.zxid : lock->grant.token;
-    }
-    return facts;
+        runner != NULL ? runner->sender.session : &lock->client->sessions->session;
+    const zkl_run_options options = { .origin = lock->origin,
+                                      .resource = member->resource,
+                                      .parent_path = member->path,
+                                      .began_ms = lock->attempt.began_ms };
+    return zkl_request_facts_make(session, &options, member->mode,
+                                  runner != NULL ? &runner->request : NULL,
+                                  is_granted ? lock->grant.granted_ms : -1);
 }
 
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status) {

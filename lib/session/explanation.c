@@ -102,27 +102,32 @@ zkl_explanation zkl_explain_verdict(const zkl_request_sender *sender, int status
     return (zkl_explanation){ "" };
 }
 
-zkl_request_facts zkl_request_facts_of(const zkl_request_sender *sender) {
-    const zkl_session *session = sender->session;
-    const zkl_request *request = sender->request;
+zkl_request_facts zkl_request_facts_make(const zkl_session *session, const zkl_run_options *options,
+                                         zkl_mode mode, const zkl_request *request,
+                                         int64_t granted_ms) {
     int64_t now_ms = zkl_session_now_ms(session);
-    bool was_granted = sender->granted_ms >= 0;
+    bool was_granted = granted_ms >= 0;
     zkl_request_facts facts = {
         .log = session->log,
-        .metrics = sender->options.origin->metrics,
-        .mode = request->options.mode,
-        .parent_path = sender->options.parent_path,
-        .node = request->own.node,
+        .metrics = options->origin->metrics,
+        .mode = mode,
+        .parent_path = options->parent_path,
+        .node = request != NULL ? request->own.node : "",
         .record = zkl_log_record_begin(session->label, session->id),
     };
-    facts.record.resource = sender->options.resource;
-    if (sender->options.origin->options->owner != NULL) {
-        facts.record.lock_owner = sender->options.origin->options->owner;
+    facts.record.resource = options->resource;
+    if (options->origin->options->owner != NULL) {
+        facts.record.lock_owner = options->origin->options->owner;
     }
-    facts.record.waited_ms = (was_granted ? sender->granted_ms : now_ms) - sender->options.began_ms;
+    facts.record.waited_ms = (was_granted ? granted_ms : now_ms) - options->began_ms;
     if (was_granted) {
-        facts.record.held_ms = now_ms - sender->granted_ms;
-        facts.record.token = request->own.zxid;
+        facts.record.held_ms = now_ms - granted_ms;
+        facts.record.token = request != NULL ? request->own.zxid : 0;
     }
     return facts;
+}
+
+zkl_request_facts zkl_request_facts_of(const zkl_request_sender *sender) {
+    return zkl_request_facts_make(sender->session, &sender->options, sender->request->options.mode,
+                                  sender->request, sender->granted_ms);
 }

@@ -21,4 +21,9 @@ zkl_explanation zkl_explain_connection(const zkl_session *session, const char *o
 /** What the servers refused, and so ended the session. */
 zkl_explanation zkl_explain_refusal(const zkl_session *session);
 
+/** Returns the facts of a request for telemetry.h. `request`: NULL if it has ended, or could not
+ *  begin; granted_ms: -1 if it was not granted. */
+zkl_request_facts zkl_request_facts_make(const zkl_session *session, const zkl_run_options *options,
+                                         zkl_mode mode, const zkl_request *request,
+                                         int64_t granted_ms);
 zkl_request_facts zkl_request_facts_of(const zkl_request_sender *sender);

@@ -4,8 +4,8 @@
  *
  *     <event> <status> behind <node> waited <ms> held <ms> node <last digit> token <token>
  *
- * with what is not meant left out. That each is about the right resource and comes from the
- * right client and session is asserted on the way. What is about sessions alone is in
+ * with what is not meant left out. That each is about the right resource and owner, and comes
+ * from the right client and session, is asserted on the way. What is about sessions alone is in
  * request_log_test.
  */
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include "support/news_ear.h"
 
 enum { TICK_MS = 2000, LEASE_MS = 10000 - 3333 - 10, STORY_SIZE = 2048 };
+#define OWNER "job 7"
 
 /* Written on the log's thread; read once the client is closed. */
 typedef struct story {
@@ -66,6 +67,7 @@ static void on_record(void *arg, const zkl_log_record *record) {
     }
     EXPECT_TEXT(record->resource, "stock");
     EXPECT_TEXT(record->owner, "label");
+    EXPECT_TEXT(record->lock_owner, OWNER);
     EXPECT_INT(record->session_id, DESK_SESSION_ID);
     add(self, "%s%s", self->text[0] != '\0' ? "; " : "", zkl_log_event_name((int)record->event));
     if (record->status != ZKL_OK) {
@@ -80,9 +82,11 @@ static void on_record(void *arg, const zkl_log_record *record) {
     add_number(self, "token", record->token, 0);
 }
 
-static lock_desk *open_story(story *self, const zkl_lock_options *options, int32_t lease_tick_ms) {
+static lock_desk *open_story(story *self, int32_t lease_tick_ms) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.owner = OWNER;
     *self = (story){ .text = "" };
-    self->desk = desk_open_with(&(desk_options){ .lock = options,
+    self->desk = desk_open_with(&(desk_options){ .lock = &options,
                                                  .lease_tick_ms = lease_tick_ms,
                                                  .log_callback = on_record,
                                                  .log_arg = self,
@@ -90,8 +94,8 @@ static lock_desk *open_story(story *self, const zkl_lock_options *options, int32
     return self->desk;
 }
 
-static lock_desk *open_held(story *self, const zkl_lock_options *options, int32_t lease_tick_ms) {
-    lock_desk *desk = open_story(self, options, lease_tick_ms);
+static lock_desk *open_held(story *self, int32_t lease_tick_ms) {
+    lock_desk *desk = open_story(self, lease_tick_ms);
     desk_hold(desk);
     return desk;
 }
@@ -110,7 +114,7 @@ static void close_and_read(const story *self, const char *expected, int line) {
 
 TEST(acquire_that_cannot_begin_says_why) {
     story self;
-    lock_desk *desk = open_story(&self, NULL, 0);
+    lock_desk *desk = open_story(&self, 0);
     desk_enter(desk);
     desk->fake.random_fails = true;
     desk_leave(desk);
@@ -123,7 +127,7 @@ TEST(acquire_that_cannot_begin_says_why) {
 
 TEST(loss_with_the_lease_and_its_release) {
     story self;
-    lock_desk *desk = open_held(&self, NULL, TICK_MS);
+    lock_desk *desk = open_held(&self, TICK_MS);
     desk_stand_still(desk, LEASE_MS);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST); /* it is told once */
@@ -135,7 +139,7 @@ TEST(loss_with_the_lease_and_its_release) {
 
 TEST(close_of_a_lost_handle_gives_it_back) {
     story self;
-    lock_desk *desk = open_held(&self, NULL, 0);
+    lock_desk *desk = open_held(&self, 0);
     desk_stand_still(desk, 10);
     desk_expire(desk);
     zkl_lock_close(desk->lock);
