@@ -7,9 +7,9 @@
 
 struct zkl_create_group {
     size_t size;
-    size_t references; /* members, the maker, and the reply that is awaited */
+    size_t references; /* of members, of the maker, and for the reply that is awaited */
     size_t joined;
-    bool sent; /* and not answered */
+    bool sent; /* the transaction was sent, and is not answered yet */
     int64_t pauses_until_ms;
     zkl_request_sender *members[]; /* NULL: it has left, or not come yet */
 };
@@ -60,14 +60,14 @@ int64_t zkl_create_group_pause(zkl_create_group *group, int64_t now_ms, int64_t 
 
 /* ---- Answers ------------------------------------------------------------------------------ */
 
-static void answer(zkl_request_sender *member, zkl_reply reply) {
+static void answer_member(zkl_request_sender *member, zkl_reply reply) {
     reply.tag = ZKL_ACTION_CREATE;
     member->asks = false;
     member->listener->replied(member, &reply);
 }
 
-/* How one of the operations ended, as its request is to see it. Where a parent is missing all
- * look whether theirs are there, rather than one after the other. */
+/* Returns how one of the operations ended, as its request is to see it. Where a parent is missing
+ * all look whether theirs are there, rather than one after the other. */
 static zkl_reply reply_for(const zkl_reply *reply, size_t number) {
     zkl_reply its = { .outcome = reply->outcome, .status = reply->status };
     if (reply->results != NULL && reply->outcome == ZKL_OUTCOME_OK) {
@@ -79,14 +79,15 @@ static zkl_reply reply_for(const zkl_reply *reply, size_t number) {
     return its;
 }
 
-/* The one that failed comes first, so that its status is the first to be heard of. */
+/* Answers the member whose operation failed first, so that its status is the first to be heard
+ * of. */
 static void on_transacted(void *arg, const zkl_reply *reply) {
     zkl_create_group *group = arg;
     size_t first = reply->results != NULL && reply->failed < group->size ? reply->failed : 0;
     for (size_t i = 0; i < group->size; i++) {
         size_t number = (first + i) % group->size;
         if (asks(group->members[number])) {
-            answer(group->members[number], reply_for(reply, number));
+            answer_member(group->members[number], reply_for(reply, number));
         }
     }
     group->sent = false;
@@ -104,8 +105,9 @@ static bool all_ask(const zkl_create_group *group) {
     return true;
 }
 
-/* All are of one lock, and so their data and ACLs are the same. */
-static zkl_outcome send(zkl_create_group *group, zkl_sender *sender) {
+/* Sends the creates in one transaction. All are of one lock, and so their data and ACLs are the
+ * same. */
+static zkl_outcome send_creates(zkl_create_group *group, zkl_sender *sender) {
     zkl_multi_operation creates[ZKL_LOCK_MEMBERS_MAX];
     char data[ZKL_REQUEST_DATA_SIZE];
     char(*paths)[ZKL_NODE_PATH_SIZE] = calloc(group->size, sizeof(*paths));
@@ -148,10 +150,11 @@ static bool one_has_its_node(const zkl_create_group *group) {
 }
 
 static void refuse(zkl_request_sender *member) {
-    answer(member, (zkl_reply){ .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NODE_DELETED });
+    answer_member(member,
+                  (zkl_reply){ .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NODE_DELETED });
 }
 
-/* If the transaction cannot be sent only the last member to ask is told: it asks again, or fails,
+/* Tells only the last member to ask if the transaction cannot be sent: that asks again, or fails,
  * while the others go on asking. They may be anywhere in a loop over all requests, and must not
  * end. */
 zkl_outcome zkl_create_group_ask(zkl_request_sender *member) {
@@ -160,7 +163,7 @@ zkl_outcome zkl_create_group_ask(zkl_request_sender *member) {
     if (one_has_its_node(member->options.group)) {
         refuse(member);
     } else if (all_ask(member->options.group)) {
-        outcome = send(member->options.group, &member->session->sender);
+        outcome = send_creates(member->options.group, &member->session->sender);
         member->asks = outcome == ZKL_OUTCOME_OK;
     }
     return outcome;
@@ -183,7 +186,7 @@ void zkl_create_group_review(zkl_request_sender *member, zkl_event_kind event) {
     }
     if (member->request->stage >= ZKL_STAGE_LEAVING) {
         if (asks(member)) {
-            answer(member, (zkl_reply){ .outcome = ZKL_OUTCOME_NO_NODE });
+            answer_member(member, (zkl_reply){ .outcome = ZKL_OUTCOME_NO_NODE });
         }
     } else if (event == ZKL_EVENT_INSPECTED && one_has_its_node(group)) {
         refuse_all(group);

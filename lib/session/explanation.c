@@ -27,7 +27,8 @@ zkl_explanation zkl_explain_refusal(const zkl_session *session) {
     return explanation;
 }
 
-/* By now the request leaves, whatever it waited for. */
+/* Explains what the request waited for when it was called off. By now it leaves, so its state does
+ * not say. */
 static zkl_explanation explain_wait(const zkl_request_sender *sender) {
     zkl_explanation explanation;
     int64_t now_ms = zkl_session_now_ms(sender->session);

@@ -7,7 +7,7 @@ static void stop_waiting(zkl_guarded_write *write) {
     write->waits = false;
 }
 
-static void send(zkl_guarded_write *write) {
+static void send_now(zkl_guarded_write *write) {
     stop_waiting(write);
     const zkl_operation transaction = { .kind = ZKL_OPERATION_TRANSACTION,
                                         .all = write->operations,
@@ -28,7 +28,7 @@ void zkl_guarded_writes_review(zkl_session *session) {
          write = next) {
         next = write->next;
         if (write->session_number == session->sender.session_number && write->prepare(write->arg)) {
-            send(write);
+            send_now(write);
         }
     }
 }

@@ -13,14 +13,15 @@
 
 /** Embed it. The first six fields are the caller's to fill. */
 typedef struct zkl_guarded_write {
-    const zkl_multi_operation *operations; /* they need only live until it is sent */
+    const zkl_multi_operation *operations; /* live until it is sent */
     size_t count;
     const char *acl; /* of what they create; NULL: open to all */
-    /* It is about to be sent: fills in what is known only now. False: not yet, and
-     * zkl_guarded_writes_review is to be called when it may be; or it has been withdrawn, perhaps
-     * by what prepared another. What is withdrawn so is kept until the review is over. */
+    /* Fills in what is known only now, as the write is about to be sent. False: not yet, and
+     * zkl_guarded_writes_review is to be called when it may be; or the write has been withdrawn,
+     * perhaps by what prepared another. What is withdrawn so is kept until the review is over. */
     bool (*prepare)(void *arg);
-    /* Exactly once, perhaps at once, unless it is withdrawn before it was sent. */
+    /* Takes the reply. Runs exactly once, perhaps at once, unless the write is withdrawn before it
+     * was sent. */
     void (*ended)(void *arg, const zkl_reply *reply);
     void *arg;
     zkl_session *session;
@@ -29,10 +30,10 @@ typedef struct zkl_guarded_write {
     struct zkl_guarded_write *prev, *next; /* of those that wait */
 } zkl_guarded_write;
 
-/** Sends it as soon as that can be, in the session that there is now. */
+/** Sends the write as soon as that can be, in the session that there is now. */
 void zkl_guarded_write_start(zkl_guarded_write *write, zkl_session *session);
 
-/** It is not to be sent any more. False: it has been, and will end. */
+/** Withdraws the write, which is not to be sent any more. False: it has been sent, and will end. */
 bool zkl_guarded_write_withdraw(zkl_guarded_write *write);
 
 /** Sends those that wait, if it is time: the session was heard of. */

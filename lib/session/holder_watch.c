@@ -55,9 +55,9 @@ void zkl_holder_watch_remove_own(zkl_holder_watch *self) {
 
 /* ---- Who waits behind it -------------------------------------------------------------- */
 
-/* A list that failed is empty. While the reply to a downgrade is lost the holder may have another
- * node than is known. */
-static void on_listed(void *arg, const zkl_list_answer *answer) {
+/* Looks for a waiter in the list. A list that failed is empty. While the reply to a downgrade is
+ * lost the holder may have another node than is known. */
+static void on_children_listed(void *arg, const zkl_list_answer *answer) {
     zkl_holder_watch *self = arg;
     zkl_contenders_rear rear =
         zkl_contenders_look_behind(answer->children, sender_of(self)->request->own.node,
@@ -72,7 +72,7 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
     }
 }
 
-static void on_fired(void *arg, zkl_watch_event event) {
+static void on_children_changed(void *arg, zkl_watch_event event) {
     const zkl_holder_watch *self = arg;
     (void)event;
     if (sender_of(self)->request->options.lent) {
@@ -81,7 +81,8 @@ static void on_fired(void *arg, zkl_watch_event event) {
     zkl_holder_watch_look_behind(arg);
 }
 
-static const zkl_watch_listener behind = { .listed = on_listed, .fired = on_fired };
+static const zkl_watch_listener behind = { .listed = on_children_listed,
+                                           .fired = on_children_changed };
 
 void zkl_holder_watch_look_behind(zkl_holder_watch *self) {
     self->look_again = false;

@@ -19,29 +19,33 @@
 
 /** Embed it. The caller fills the first field, and `children`. */
 typedef struct zkl_holder_watch {
-    zkl_watch_waiter own; /* on its node; the caller is told. `arg`: the sender of the request */
-    zkl_sent *reading;    /* the data of the node are being read */
-    bool read_failed;     /* and are to be read again */
+    /* on the request's own node; its listener is the caller's. `arg`: the request's sender */
+    zkl_watch_waiter own;
+    zkl_sent *reading; /* the read of the node's data that is under way; NULL: none */
+    bool read_failed;  /* the data could not be read, and are to be read again */
     bool is_revoke_requested;
-    bool look_again;               /* the last list said nothing, or there was none */
-    bool is_contended;             /* a waiter was found */
-    zkl_children_waiter *children; /* on those of the resource; NULL: the owner does not ask */
+    bool look_again;   /* the last list failed or did not show the node, and another is needed */
+    bool is_contended; /* a waiter was found */
+    /* the waiter for lists of the resource; NULL: the owner does not ask who waits behind it */
+    zkl_children_waiter *children;
 } zkl_holder_watch;
 
-/** Watches its own node: the `armed` of `own` will be called, or already is. */
+/** Watches the request's own node: the `armed` of `own` will be called, or already is. */
 void zkl_holder_watch_add_own(zkl_holder_watch *self, const char *node);
-/** It is armed: reads the data if they have been set before. */
+/** Reads the data if they have been set before, once the watch on the own node is armed. */
 void zkl_holder_watch_own_armed(zkl_holder_watch *self);
-/** The request has another node, of which nobody knows yet whether its data ask for the lock. */
+/** Forgets what the data said, because the request has another node: nobody knows yet whether that
+ *  asks for the lock. */
 void zkl_holder_watch_forget_data(zkl_holder_watch *self);
-/** The node is not watched any more, and nothing is told. Fine where none is watched. */
+/** Ends the watch on the own node: nothing is heard of it any more. Does nothing if there is
+ *  none. */
 void zkl_holder_watch_remove_own(zkl_holder_watch *self);
 
-/** The lock has been granted: looks who waits behind it, if the owner has asked for that. */
+/** Looks who waits behind the node, if the owner has asked for that: the lock has been granted. */
 void zkl_holder_watch_look_behind(zkl_holder_watch *self);
-/** The lock is held no more, or soon will not be. May be called again. */
+/** Stops looking: the lock is held no more, or soon will not be. May be called again. */
 void zkl_holder_watch_look_no_more(zkl_holder_watch *self);
 
-/** Reads, or looks, again if that failed or told nothing: on each new connection, and now and then.
- */
+/** Reads, or looks, again if that failed or said nothing. Called on each new connection, and now
+ *  and then. */
 void zkl_holder_watch_review(zkl_holder_watch *self);

@@ -8,11 +8,11 @@
 #include "recipe/node_data.h"
 #include "recipe/node_name.h"
 
-static void look(void *arg);
+static void look_for_leader(void *arg);
 
 /* ---- What was found ----------------------------------------------------------------- */
 
-/* With a pause of its own, so that observers do not ask all at once. */
+/* Looks again after a pause, which is random, so that observers do not ask all at once. */
 static void look_later(zkl_leader_watch *watch) {
     zkl_session_set_timer(watch->session, &watch->pause,
                           zkl_session_shorten(watch->session, ZKL_LEADER_PAUSE_MS));
@@ -23,7 +23,8 @@ static void see_nobody(zkl_leader_watch *watch, int status) {
     look_later(watch);
 }
 
-/* The next session may be with a server that lags behind the last one's. */
+/* Reports the leader that was read. A lower term than before is none: the next session may be with
+ * a server that lags behind the last one's. */
 static void conclude(zkl_leader_watch *watch, const zkl_reply *reply) {
     zkl_node_identity identity;
     char room[ZKL_NODE_DATA_ROOM_MAX];
@@ -41,7 +42,7 @@ static void conclude(zkl_leader_watch *watch, const zkl_reply *reply) {
 
 static void fail(zkl_leader_watch *watch, zkl_outcome outcome, int status) {
     if (outcome == ZKL_OUTCOME_NO_NODE) {
-        look(watch);
+        look_for_leader(watch);
     } else if (outcome == ZKL_OUTCOME_REFUSED) {
         see_nobody(watch, status);
     } else {
@@ -65,12 +66,13 @@ static void on_armed(void *arg, zkl_outcome outcome, int status) {
     }
 }
 
-static void on_fired(void *arg, zkl_watch_event event) {
+static void on_first_changed(void *arg, zkl_watch_event event) {
     (void)event;
-    look(arg);
+    look_for_leader(arg);
 }
 
-/* The watch is asked for before the look, so that nothing happens between the two unseen. */
+/* Watches and reads the first node. The watch is asked for before the look, so that nothing happens
+ * between the two unseen. */
 static void follow(zkl_leader_watch *watch, const char *name) {
     int length = snprintf(watch->path, sizeof(watch->path), "%s/%s", watch->parent_path, name);
     if ((size_t)length >= sizeof(watch->path)) {
@@ -85,14 +87,15 @@ static void follow(zkl_leader_watch *watch, const char *name) {
     }
 }
 
-/* A reader, or the holder of one of several permits, shares the resource, and so leads nobody. The
- * node of a reader that was a writer is a new one: its term may be higher than those behind it. */
+/* Tells whether the first node is that of a leader. A reader, or the holder of one of several
+ * permits, shares the resource, and so leads nobody. The node of a reader that was a writer is a
+ * new one: its term may be higher than those behind it. */
 static bool may_lead(const char *first) {
     zkl_node_kind kind = zkl_node_name_parse(first).kind;
     return kind != ZKL_NODE_READ && kind != ZKL_NODE_PERMIT;
 }
 
-static void on_listed(void *arg, const zkl_list_answer *answer) {
+static void on_queue_listed(void *arg, const zkl_list_answer *answer) {
     zkl_leader_watch *watch = arg;
     if (answer->outcome != ZKL_OUTCOME_OK && answer->outcome != ZKL_OUTCOME_NO_NODE) {
         fail(watch, answer->outcome, answer->status);
@@ -113,8 +116,8 @@ static void stop_looking(zkl_leader_watch *watch) {
     zkl_timer_stop(&watch->pause);
 }
 
-/* Without a connection it waits for the next. */
-static void look(void *arg) {
+/* Asks for the queue. Without a connection it waits for the next. */
+static void look_for_leader(void *arg) {
     zkl_leader_watch *watch = arg;
     zkl_session *session = watch->session;
     stop_looking(watch);
@@ -124,21 +127,22 @@ static void look(void *arg) {
     }
 }
 
-static const zkl_watch_listener watch_listener = { .armed = on_armed, .fired = on_fired };
-static const zkl_list_listener list_listener = { .listed = on_listed };
+static const zkl_watch_listener watch_listener = { .armed = on_armed, .fired = on_first_changed };
+static const zkl_list_listener list_listener = { .listed = on_queue_listed };
 
 /* ---- Beginning and end ---------------------------------------------------------------- */
 
-/* A watch does not outlive its session. One that pauses has not found out who leads. */
+/* Starts anew what has no watch, as none outlives its session, and what pauses, as it has not found
+ * out who leads. */
 void zkl_leader_watches_connected(zkl_session *session) {
     for (zkl_leader_watch *watch = session->leader_watches; watch != NULL; watch = watch->next) {
         if (watch->waiter.watch == NULL || watch->pause.timers != NULL) {
-            look(watch);
+            look_for_leader(watch);
         }
     }
 }
 
-static void leave(zkl_session *session, zkl_leader_watch *watch) {
+static void leave_session(zkl_session *session, zkl_leader_watch *watch) {
     DL_DELETE(session->leader_watches, watch);
     session->watched_bytes -= zkl_leader_watch_watched_bytes(watch->parent_path);
     stop_looking(watch);
@@ -148,12 +152,12 @@ static void leave(zkl_session *session, zkl_leader_watch *watch) {
 void zkl_leader_watches_finish(zkl_session *session, int status) {
     zkl_leader_watch *watch = NULL;
     while ((watch = session->leader_watches) != NULL) {
-        leave(session, watch);
+        leave_session(session, watch);
         watch->seen(watch->arg, &(zkl_leader){ .status = status, .node = "", .candidate = "" });
     }
 }
 
-/* The first node, and one before it whose watch is being removed. */
+/* Counts the first node, and one before it whose watch is being removed. */
 size_t zkl_leader_watch_watched_bytes(const char *parent_path) {
     return 2 * zkl_watch_path_bytes(strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE);
 }
@@ -166,15 +170,15 @@ void zkl_leader_watch_begin(zkl_leader_watch *watch, zkl_session *session, const
     watch->arg = arg;
     watch->waiter = (zkl_watch_waiter){ .arg = watch, .listener = &watch_listener };
     watch->list = (zkl_list_waiter){ .arg = watch, .listener = &list_listener };
-    watch->pause = (zkl_timer){ .fire = look, .arg = watch };
+    watch->pause = (zkl_timer){ .fire = look_for_leader, .arg = watch };
     DL_APPEND(session->leader_watches, watch);
     session->watched_bytes += zkl_leader_watch_watched_bytes(parent_path);
     zkl_liveness_wake(&session->liveness);
-    look(watch);
+    look_for_leader(watch);
 }
 
 void zkl_leader_watch_end(zkl_leader_watch *watch) {
     if (watch->session != NULL) {
-        leave(watch->session, watch);
+        leave_session(watch->session, watch);
     }
 }

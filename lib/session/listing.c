@@ -7,12 +7,12 @@
 #include <uthash.h>
 #include <utlist.h>
 
-/* There is one for each path with a list under way, or whose answer is being told. */
+/* One for each path with a list under way, or whose answer is being given to the waiters. */
 struct zkl_listing {
     zkl_listings *listings;
-    zkl_list_waiter *served; /* by the list under way */
-    zkl_list_waiter *later;  /* by the one after it */
-    uint64_t number;         /* of the list under way; 0: its answer is being told */
+    zkl_list_waiter *served; /* those that the list under way serves */
+    zkl_list_waiter *later;  /* those that the next one will serve */
+    uint64_t number; /* that of the list under way; 0: its answer is being given to the waiters */
     UT_hash_handle hh;
     char path[];
 };
@@ -58,7 +58,7 @@ void zkl_listings_withdraw(zkl_list_waiter *waiter) {
     }
 }
 
-/* The next list, or none, is for all of them. */
+/* Lets the list under way serve all waiters. */
 static void serve_all(zkl_listing *listing) {
     for (zkl_list_waiter *waiter = listing->later; waiter != NULL; waiter = waiter->next) {
         waiter->queue = &listing->served;
@@ -76,7 +76,8 @@ static bool one_must_settle(const zkl_list_waiter *waiters) {
     return false;
 }
 
-/* A path has one watch on its children, and so at most one waiter brings it. */
+/* Returns the watch that the list is to leave. A path has one watch on its children, and so at most
+ * one waiter brings it. */
 static uint64_t find_watch(const zkl_list_waiter *waiters) {
     for (const zkl_list_waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
         if (waiter->listener->watch_id != NULL) {
@@ -86,10 +87,10 @@ static uint64_t find_watch(const zkl_list_waiter *waiters) {
     return 0;
 }
 
-static void on_listed(void *arg, const zkl_reply *reply);
+static void on_list_reply(void *arg, const zkl_reply *reply);
 
 /* Sends the next list, for all waiters. */
-static zkl_outcome send(zkl_listing *listing) {
+static zkl_outcome send_list(zkl_listing *listing) {
     zkl_listings *listings = listing->listings;
     zkl_outcome outcome =
         one_must_settle(listing->later) ? zkl_liveness_settle(listings->liveness) : ZKL_OUTCOME_OK;
@@ -99,7 +100,7 @@ static zkl_outcome send(zkl_listing *listing) {
     const zkl_operation list = { .kind = ZKL_OPERATION_LIST_CHILDREN,
                                  .path = listing->path,
                                  .watch_id = find_watch(listing->later) };
-    outcome = zkl_send(listings->sender, &list, on_listed, listing, NULL);
+    outcome = zkl_send(listings->sender, &list, on_list_reply, listing, NULL);
     if (outcome == ZKL_OUTCOME_OK) {
         listing->number = ++listings->sent;
         serve_all(listing);
@@ -109,8 +110,8 @@ static zkl_outcome send(zkl_listing *listing) {
 
 /* ---- Its answer ------------------------------------------------------------ */
 
-/* A waiter may be gone when it has been told. */
-static void tell(zkl_listing *listing, const zkl_list_answer *answer) {
+/* Gives the answer to those that the list serves. Each may be gone when it has it. */
+static void answer_served(zkl_listing *listing, const zkl_list_answer *answer) {
     zkl_list_waiter *waiter = NULL;
     while ((waiter = listing->served) != NULL) {
         zkl_listings_withdraw(waiter);
@@ -126,19 +127,19 @@ static void answer_all(zkl_listing *listing, const zkl_reply *reply) {
     } else if (reply->outcome == ZKL_OUTCOME_OK) {
         answer.outcome = ZKL_OUTCOME_NOT_NOW;
     }
-    tell(listing, &answer);
+    answer_served(listing, &answer);
     free(room);
 }
 
-/* The connection or the session has ended, for all waiters: the next list must not be sent on
- * another connection. */
+/* Tells whether the connection or the session has ended, for all waiters: the next list must not be
+ * sent on another connection. */
 static bool is_for_all(const zkl_reply *reply) {
     return reply->outcome == ZKL_OUTCOME_UNKNOWN || reply->outcome == ZKL_OUTCOME_SESSION_OVER;
 }
 
-/* Waiters that ask while the answer is told, as those do that are told of it, share the next list.
- */
-static void on_listed(void *arg, const zkl_reply *reply) {
+/* Answers the waiters. Those that ask meanwhile, as waiters do that have just been answered, share
+ * the next list. */
+static void on_list_reply(void *arg, const zkl_reply *reply) {
     zkl_listing *listing = arg;
     listing->number = 0;
     if (is_for_all(reply)) {
@@ -146,7 +147,7 @@ static void on_listed(void *arg, const zkl_reply *reply) {
     }
     answer_all(listing, reply);
     while (listing->later != NULL && listing->number == 0) {
-        zkl_outcome outcome = send(listing);
+        zkl_outcome outcome = send_list(listing);
         if (outcome != ZKL_OUTCOME_OK) {
             serve_all(listing);
             answer_all(listing, &(zkl_reply){ .outcome = outcome });
@@ -175,9 +176,9 @@ zkl_outcome zkl_listings_ask(zkl_listings *listings, const char *path, zkl_list_
         return ZKL_OUTCOME_NOT_NOW;
     }
     join(&listing->later, waiter);
-    zkl_outcome outcome = send(listing);
+    zkl_outcome outcome = send_list(listing);
     if (outcome != ZKL_OUTCOME_OK) {
-        waiter->queue = NULL; /* it was alone in it */
+        waiter->queue = NULL; /* nobody else is in that queue */
         forget_and_free(listing);
     }
     return outcome;

@@ -10,8 +10,9 @@ static int64_t now_of(const zkl_liveness *liveness) {
     return zkl_sender_passed_ms(liveness->sender);
 }
 
-/* Timers run by the clock alone. */
-static void set_timer(zkl_liveness *liveness, zkl_timer *timer, int64_t at_ms) {
+/* Sets a timer to a time of zkl_sender_passed_ms: timers run by the clock, which may be behind
+ * that. */
+static void set_liveness_timer(zkl_liveness *liveness, zkl_timer *timer, int64_t at_ms) {
     zkl_timers_set(liveness->timers, timer, at_ms - liveness->sender->ahead_ms);
 }
 
@@ -29,10 +30,10 @@ void zkl_liveness_check_lease(zkl_liveness *liveness) {
     if (!zkl_lease_runs(&liveness->lease, now)) {
         liveness->lease_runs = false;
         liveness->lease_ample = false;
-        liveness->tell(liveness->arg, ZKL_EVENT_LEASE_ENDED);
+        liveness->on_news(liveness->arg, ZKL_EVENT_LEASE_ENDED);
     } else if (liveness->lease_ample && !zkl_lease_is_ample(&liveness->lease, now)) {
         liveness->lease_ample = false;
-        liveness->tell(liveness->arg, ZKL_EVENT_LEASE_THIN);
+        liveness->on_news(liveness->arg, ZKL_EVENT_LEASE_THIN);
     }
 }
 
@@ -45,12 +46,12 @@ static void lease_extended(zkl_liveness *liveness) {
         return;
     }
     if (liveness->awake) {
-        set_timer(liveness, &liveness->end_timer, liveness->lease.ends_ms);
+        set_liveness_timer(liveness, &liveness->end_timer, liveness->lease.ends_ms);
     }
     liveness->lease_runs = true;
     if (!liveness->lease_ample && zkl_lease_is_ample(&liveness->lease, now_of(liveness))) {
         liveness->lease_ample = true;
-        liveness->tell(liveness->arg, ZKL_EVENT_LEASE_BEGUN);
+        liveness->on_news(liveness->arg, ZKL_EVENT_LEASE_BEGUN);
     }
 }
 
@@ -70,11 +71,12 @@ static void set_write_timer(zkl_liveness *liveness) {
         zkl_timer_stop(&liveness->write_timer);
     } else {
         int64_t earliest = liveness->write_not_before_ms;
-        set_timer(liveness, &liveness->write_timer, due > earliest ? due : earliest);
+        set_liveness_timer(liveness, &liveness->write_timer, due > earliest ? due : earliest);
     }
 }
 
-/* A write that failed while the connection stands is sent again, but not at once. */
+/* Puts off the write. One that failed while the connection stands is sent again, but not at
+ * once. */
 static void put_off_write(zkl_liveness *liveness) {
     liveness->write_not_before_ms =
         now_of(liveness) + liveness->lease.period_ms / RETRIES_PER_PERIOD;
@@ -91,8 +93,9 @@ static int64_t heard_ms(const zkl_liveness *liveness) {
                                                           : liveness->connected_ms;
 }
 
-/* After a stop of this process the session may be over, and a server that lags answers all the
- * same: until the leader has committed a write that was sent after the stop. */
+/* Notes whether the session may be over. After a stop of this process it may be, and a server
+ * that lags answers all the same, until the leader has committed a write that was sent after the
+ * stop. */
 static void note_gap(zkl_liveness *liveness, int64_t sent_ms, int64_t now_ms, bool is_committed) {
     int64_t longest = longest_silence_of(liveness);
     if (is_committed && now_ms - sent_ms < longest) {
@@ -128,7 +131,8 @@ static void send_probe(zkl_liveness *liveness) {
     }
 }
 
-/* Not a deletion: servers look at the rights to the parent before they look for the node. */
+/* Checks, and does not delete: servers look at the rights to the parent before they look for the
+ * node to be deleted. */
 zkl_outcome zkl_liveness_write_nothing(const zkl_liveness *liveness, int tag,
                                        zkl_reply_callback *replied, void *arg,
                                        zkl_sent **under_way) {
@@ -149,8 +153,8 @@ static void on_written(void *arg, const zkl_reply *reply) {
     }
 }
 
-/* An earlier one, which has had no reply for long, counts when it has one, but is not waited for.
- */
+/* Sends a write. An earlier one that has had no reply for long counts when it has one, but is not
+ * waited for. */
 static zkl_outcome send_write(zkl_liveness *liveness) {
     zkl_sent_forget(&liveness->write);
     liveness->write_sent_ms = now_of(liveness);
@@ -169,15 +173,17 @@ static int64_t silence_of(const zkl_liveness *liveness) {
     return now_of(liveness) - heard_ms(liveness);
 }
 
-/* A server can be left with a connection whose session has ended just as it was made: it answers
- * pings, and nothing else, for ever (seen on 3.9.3). A request would wait there for ever too. */
+/* Gives a silent session up after some timeouts. A server can be left with a connection whose
+ * session has ended just as it was made: it answers pings, and nothing else, for ever (seen on
+ * 3.9.3). A request would wait there for ever too. */
 static bool is_given_up(const zkl_liveness *liveness) {
     int64_t limit = (int64_t)ZKL_TIMEOUTS_OF_SILENCE_MAX * liveness->lease.timeout_ms;
     return silence_of(liveness) >= limit && liveness->abandon(liveness->arg);
 }
 
 static void set_probe_timer(zkl_liveness *liveness) {
-    set_timer(liveness, &liveness->probe_timer, now_of(liveness) + liveness->lease.period_ms);
+    set_liveness_timer(liveness, &liveness->probe_timer,
+                       now_of(liveness) + liveness->lease.period_ms);
 }
 
 static void on_probe_due(void *arg) {
@@ -186,7 +192,7 @@ static void on_probe_due(void *arg) {
     if (liveness->awake && !is_given_up(liveness)) {
         send_probe(liveness);
         set_probe_timer(liveness);
-        liveness->tell(liveness->arg, ZKL_EVENT_PROBE);
+        liveness->on_news(liveness->arg, ZKL_EVENT_PROBE);
     }
 }
 
@@ -206,7 +212,7 @@ void zkl_liveness_wake(zkl_liveness *liveness) {
     zkl_lease_gather_anew(&liveness->lease);
     set_probe_timer(liveness);
     if (liveness->lease_runs) {
-        set_timer(liveness, &liveness->end_timer, liveness->lease.ends_ms);
+        set_liveness_timer(liveness, &liveness->end_timer, liveness->lease.ends_ms);
     }
 }
 

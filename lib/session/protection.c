@@ -8,7 +8,8 @@
 
 /* ---- Identities --------------------------------------------------------------------------- */
 
-/* The servers read a secret as text, in a character set that is not known. */
+/* Tells whether the secret is a digest in plain ASCII: the servers read it as text, in a character
+ * set that is not known. */
 static bool is_plain(const zkl_credential *credential) {
     const char *secret = credential->secret;
     for (size_t i = 0; i < credential->size; i++) {
@@ -63,7 +64,8 @@ static bool make_own(zkl_protection *self, zkl_operations *operations) {
     return true;
 }
 
-/* A session keeps what its nodes are protected by, whatever the application shows later. */
+/* Makes the session's identity, unless it has one: a session keeps what its nodes are protected by,
+ * whatever the application shows later. */
 static bool has_own(zkl_protection *self, zkl_operations *operations) {
     return self->given ||
            (self->wanted && !(self->uses_auth && self->has_unknown) && make_own(self, operations));

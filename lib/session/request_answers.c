@@ -4,14 +4,15 @@
 
 #include "recipe/request_common.h"
 
-/* The recipe's lists of actions and of events begin with operations and with their answers. */
+/* Counts on from the action: the recipe's lists of actions and of events begin with operations and
+ * with their answers. */
 zkl_event_kind zkl_request_answer_of(int action) {
     return (zkl_event_kind)(action + ZKL_EVENT_CREATED);
 }
 
 /* ---- Replies and lists ------------------------------------------------- */
 
-/* For messages only: the recipe itself needs no position. */
+/* Notes the request's position for messages only: the recipe itself needs none. */
 static void note_position(zkl_request_runner *runner, const zkl_list_answer *answer) {
     if (answer->outcome != ZKL_OUTCOME_OK || runner->request.own.state != ZKL_OWN_NODE_OURS) {
         return;
@@ -24,16 +25,17 @@ static void note_position(zkl_request_runner *runner, const zkl_list_answer *ans
     runner->sender.position = view.listed ? (int)view.earlier : -1;
 }
 
-/* A process that was stopped asks with a session that may be over; a server that lags would
- * still show its node. (A list that goes with a create comes after a write as it is.) */
+/* Tells whether a list must go behind a committed write, as the session may be over: a process that
+ * was stopped may ask with such a one, and a server that lags would still show its node. (A list
+ * that goes with a create comes after a write as it is.) */
 static bool must_settle(const void *arg) {
     const zkl_request_runner *runner = arg;
     return runner->request.own.state == ZKL_OWN_NODE_OURS &&
            !zkl_liveness_is_fresh(&runner->sender.session->liveness);
 }
 
-/* Many may be told of one list, which takes time: the lease may end meanwhile. */
-static void on_listed(void *arg, const zkl_list_answer *answer) {
+/* Feeds a list. Many requests may get one list, which takes time: the lease may end meanwhile. */
+static void on_request_listed(void *arg, const zkl_list_answer *answer) {
     zkl_request_runner *runner = arg;
     zkl_liveness_check_lease(&runner->sender.session->liveness);
     zkl_event event = {
@@ -47,7 +49,7 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_request_runner_feed(runner, &event);
 }
 
-static void on_reply(void *arg, const zkl_reply *reply) {
+static void on_request_reply(void *arg, const zkl_reply *reply) {
     zkl_request_runner *runner = arg;
     zkl_event event = zkl_request_read_reply(&runner->sender, reply);
     event.kind = zkl_request_answer_of(reply->tag);
@@ -76,7 +78,7 @@ static void on_watch_fired(void *arg, zkl_watch_event event) {
     zkl_request_runner_feed(runner, &fired);
 }
 
-/* The upgrade of what is held has a node of its own, which is to take its place. */
+/* Finds the upgrade of what is held, which has a node of its own that is to take its place. */
 static const char *find_upgrade(const void *arg) {
     const zkl_request_runner *runner = arg;
     for (const zkl_request_runner *one = runner->sender.session->runners; one != NULL;
@@ -89,7 +91,7 @@ static const char *find_upgrade(const void *arg) {
     return "";
 }
 
-/* The half that is known of it, and the other half of ours. */
+/* Returns the czxid of the node: the half that is known of it, and the other half of ours. */
 static int64_t czxid_of(const zkl_request_runner *runner, zkl_watched_node node) {
     const int64_t high = ~(int64_t)UINT32_MAX;
     return node.zxid_low != 0 ? (runner->request.own.zxid & high) | node.zxid_low : 0;
@@ -111,9 +113,9 @@ static void on_own_watch_fired(void *arg, zkl_watch_event event) {
     zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCH_FIRED });
 }
 
-const zkl_request_listener zkl_request_reply_listener = { .replied = on_reply,
+const zkl_request_listener zkl_request_reply_listener = { .replied = on_request_reply,
                                                           .find_upgrade = find_upgrade };
-const zkl_list_listener zkl_request_list_listener = { .listed = on_listed,
+const zkl_list_listener zkl_request_list_listener = { .listed = on_request_listed,
                                                       .must_settle = must_settle };
 const zkl_watch_listener zkl_request_watch_listener = { .armed = on_watch_armed,
                                                         .fired = on_watch_fired };

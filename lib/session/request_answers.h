@@ -1,5 +1,5 @@
-/* What the servers tell of what a request has asked for, as its events. Each listener's `arg` is
- * the runner. With the client's mutex held. */
+/* The answers of the servers to what a request has asked for, as its events. Each listener's `arg`
+ * is the runner. Everything here runs with the client's mutex held. */
 #pragma once
 
 #include "session/request_run.h"
@@ -10,5 +10,5 @@ extern const zkl_list_listener zkl_request_list_listener;
 extern const zkl_watch_listener zkl_request_watch_listener;
 extern const zkl_watch_listener zkl_request_own_watch_listener;
 
-/** The event that answers an operation. */
+/** Returns the event that answers an operation. */
 zkl_event_kind zkl_request_answer_of(int action);

@@ -1,5 +1,5 @@
 /* A request that runs, as the parts of its runner know it: request_runner.h has what others do with
- * it. With the client's mutex held. */
+ * it. Everything here runs with the client's mutex held. */
 #pragma once
 
 #include "session/create_group.h"
@@ -14,16 +14,16 @@ typedef struct zkl_request_runner {
     zkl_list_waiter list;
     zkl_watch_set watches; /* on the nodes that it waits for */
     zkl_holder_watch holder_watch;
-    zkl_timer timer;  /* for the earlier of the next two; INT64_MAX: never */
-    int64_t limit_ms; /* what is held is held until then at most */
+    zkl_timer timer; /* set to the earlier of the next two, each of which may be INT64_MAX: never */
+    int64_t limit_ms; /* the hold ends then at the latest */
     int64_t pause_ends_ms;
-    unsigned watched_bytes; /* that it may come to need for all of its watches */
+    unsigned watched_bytes; /* what it may come to need for all of its watches */
     unsigned char back_offs;
     bool blocker_is_ours;    /* the nearest that it waits for belongs to the same session */
-    bool is_leaving;         /* its origin counts it so */
+    bool is_leaving;         /* its origin counts it as leaving */
     bool others_are_awaited; /* others of its set are: what it holds counts for nothing yet */
     zkl_recorded_mark recorded;
-    struct event_queue *queued; /* what arises in the step under way; NULL: none is */
+    struct event_queue *queued; /* the events that arise in the step under way; NULL: none is */
     struct zkl_request_runner *prev, *next;
     zkl_neighbour nearest[]; /* room to find those that it waits for, if they may be several */
 } zkl_request_runner;

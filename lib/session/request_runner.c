@@ -42,7 +42,7 @@ static void queue_event(zkl_request_runner *runner, const zkl_event *event) {
 
 static const int64_t NEVER = INT64_MAX;
 
-static void set_timer(zkl_request_runner *runner) {
+static void set_runner_timer(zkl_request_runner *runner) {
     int64_t next =
         runner->limit_ms < runner->pause_ends_ms ? runner->limit_ms : runner->pause_ends_ms;
     if (next == NEVER) {
@@ -54,7 +54,7 @@ static void set_timer(zkl_request_runner *runner) {
 
 static void set_limit(zkl_request_runner *runner, int64_t limit_ms) {
     runner->limit_ms = limit_ms;
-    set_timer(runner);
+    set_runner_timer(runner);
 }
 
 static void on_limit(zkl_request_runner *runner) {
@@ -62,7 +62,7 @@ static void on_limit(zkl_request_runner *runner) {
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_HOLD_LIMIT });
 }
 
-/* One of the two at a time, as the runner may be gone then. */
+/* Feeds what is due, one of the two at a time, as the runner may be gone then. */
 static void on_timer(void *arg) {
     zkl_request_runner *runner = arg;
     if (runner->limit_ms <= runner->timer.deadline_ms) {
@@ -70,20 +70,21 @@ static void on_timer(void *arg) {
         return;
     }
     runner->pause_ends_ms = NEVER;
-    set_timer(runner);
+    set_runner_timer(runner);
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_BACKED_OFF });
 }
 
 /* ---- Actions out ------------------------------------------------------- */
 
-/* A list that is sent from now on shows what is asked for now, or what was asked for before it. */
+/* Lets only lists serve the request that are sent from now on: these show what is asked for now, or
+ * was before. */
 static void want_new_list(zkl_request_runner *runner) {
     runner->list.after = zkl_listings_mark(&runner->sender.session->listings);
 }
 
-/* Whether another request of this session made the node. When the session ends
- * one transaction deletes it together with our own, and the news of the two
- * come in any order: then its deletion is no hand-off. The GUID is known before the node is. */
+/* Tells whether another request of this session made the node. When the session ends one
+ * transaction deletes it together with our own, and the news of the two come in any order: then its
+ * deletion is no hand-off. The GUID is known before the node is. */
 static bool is_ours(const zkl_request_runner *runner, const char *node) {
     for (const zkl_request_runner *one = runner->sender.session->runners; one != NULL;
          one = one->next) {
@@ -94,8 +95,8 @@ static bool is_ours(const zkl_request_runner *runner, const char *node) {
     return false;
 }
 
-/* While n or more are in its way it watches the n nearest: when fewer are left at least one of
- * these has gone. */
+/* Watches what the request waits for. While n or more are in its way that is the n nearest: when
+ * fewer are left at least one of these has gone. */
 static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed children) {
     zkl_contenders_place place = zkl_request_place(&runner->request);
     zkl_telemetry_queued(zkl_request_facts_of(&runner->sender), node);
@@ -118,12 +119,12 @@ static void back_off(zkl_request_runner *runner) {
     int64_t now_ms = zkl_session_now_ms(runner->sender.session);
     int64_t until_ms = now_ms + zkl_session_shorten(runner->sender.session, longest);
     runner->pause_ends_ms = zkl_create_group_pause(runner->sender.options.group, now_ms, until_ms);
-    set_timer(runner);
+    set_runner_timer(runner);
 }
 
 /* ---- Verdicts and the end ---------------------------------------------- */
 
-/* A lender is told, too. */
+/* Tells whether the owner hears of waiters behind the request. A loan always does. */
 static bool tells_contended(const zkl_request_origin *origin, const zkl_request_options *request) {
     return origin->options->tell_contended != 0 || request->lent;
 }
@@ -151,7 +152,8 @@ void zkl_request_runner_check_hold(zkl_request_runner *runner) {
     }
 }
 
-/* What counts then, and is logged, is what becomes of those that it is lent to. */
+/* Tells whether the node is lent: then what counts, and is logged, is what becomes of the handles
+ * that it is lent to. */
 static bool is_lent(const zkl_request_runner *runner) {
     return runner->request.options.lent;
 }
@@ -190,7 +192,8 @@ static void tell_downgraded(zkl_request_runner *runner, int status) {
     zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_DOWNGRADED, status);
 }
 
-/* What could not be found out is tried again on each new connection, and now and then. */
+/* Reports news of the session to the owner. What could not be found out is tried again on each new
+ * connection, and now and then. */
 static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
     bool is_connected = kind == ZKL_EVENT_CONNECTED;
     bool is_news = is_connected || kind == ZKL_EVENT_DISCONNECTED;
@@ -204,7 +207,7 @@ static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
     }
 }
 
-static void end(zkl_request_runner *runner) {
+static void end_runner(zkl_request_runner *runner) {
     zkl_session *session = runner->sender.session;
     zkl_assert(session->recorder, session->runners != NULL);
     zkl_timer_stop(&runner->timer);
@@ -227,7 +230,7 @@ static void rejoin(zkl_request_runner *runner) {
     zkl_telemetry_rejoined(zkl_request_facts_of(&runner->sender));
 }
 
-static zkl_outcome send(zkl_request_runner *runner, const zkl_action *action) {
+static zkl_outcome send_action(zkl_request_runner *runner, const zkl_action *action) {
     zkl_request_sender *sender = &runner->sender;
     if (action->kind == ZKL_ACTION_CREATE || action->kind == ZKL_ACTION_SETTLE) {
         want_new_list(runner);
@@ -240,9 +243,9 @@ static zkl_outcome send(zkl_request_runner *runner, const zkl_action *action) {
     return is_shared ? zkl_create_group_ask(sender) : zkl_request_send(sender, action);
 }
 
-/* Asks the servers; what cannot be sent is answered at the end of this step. */
-static void ask(zkl_request_runner *runner, const zkl_action *action) {
-    zkl_outcome outcome = send(runner, action);
+/* Asks the servers. What cannot be sent is answered at the end of this step. */
+static void ask_servers(zkl_request_runner *runner, const zkl_action *action) {
+    zkl_outcome outcome = send_action(runner, action);
     if (outcome != ZKL_OUTCOME_OK) {
         queue_event(runner, &(zkl_event){ .kind = zkl_request_answer_of((int)action->kind),
                                           .outcome = outcome,
@@ -250,7 +253,8 @@ static void ask(zkl_request_runner *runner, const zkl_action *action) {
     }
 }
 
-static void perform(zkl_request_runner *runner, const zkl_action *action, const zkl_event *event) {
+static void perform_action(zkl_request_runner *runner, const zkl_action *action,
+                           const zkl_event *event) {
     switch (action->kind) {
     case ZKL_ACTION_WATCH:
         wait_behind(runner, action->node, event->children);
@@ -291,9 +295,9 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, const 
         zkl_telemetry_not_deleted(zkl_request_facts_of(&runner->sender), action->status);
         break;
     case ZKL_ACTION_END:
-        break; /* see step */
+        break; /* step looks for it */
     default:
-        ask(runner, action);
+        ask_servers(runner, action);
         break;
     }
 }
@@ -328,11 +332,12 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     for (size_t i = 0; i < actions.count; i++) {
         bool last = i + 1 == actions.count;
         zkl_assert(recorder, last || actions.list[i].kind != ZKL_ACTION_END);
-        perform(runner, &actions.list[i], event);
+        perform_action(runner, &actions.list[i], event);
     }
 }
 
-/* What the group does comes last: the runner may be gone then. */
+/* Takes the step, and those that it leads to. What the group does comes last: the runner may be
+ * gone then. */
 void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event) {
     if (runner->queued != NULL) {
         queue_event(runner, event);
@@ -356,7 +361,7 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     }
     runner->queued = NULL;
     if (runner->request.stage == ZKL_STAGE_ENDED) {
-        end(runner);
+        end_runner(runner);
     } else {
         zkl_create_group_review(&runner->sender, event->kind);
     }
@@ -387,7 +392,7 @@ size_t zkl_request_runner_watched_bytes(const char *parent_path, unsigned permit
 
 /* ---- The beginning ----------------------------------------------------- */
 
-/* With what it needs only sometimes. */
+/* Allocates a runner, with what it needs only sometimes behind it. */
 static zkl_request_runner *allocate(const zkl_request_options *wanted,
                                     const zkl_run_options *options) {
     const char *companion = wanted->companion;

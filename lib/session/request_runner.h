@@ -20,23 +20,24 @@ int zkl_request_runner_start(zkl_session *session, const zkl_request_options *wa
  *  may be gone when it returns. */
 void zkl_request_runner_leave(zkl_request_runner *runner, int status);
 
-/** The time to wait is over: if it waits it fails. The runner may be gone when it returns. */
+/** Fails the request if it waits, because its time is over. The runner may be gone when it
+ *  returns. */
 void zkl_request_runner_time_out(zkl_request_runner *runner);
 
 /** Tells the request if the lock has been held for as long as it may be: the timer
  *  may be late. The runner is still there when it returns. */
 void zkl_request_runner_check_hold(zkl_request_runner *runner);
 
-/** A lock that has been granted counts as held from now on, and for max_hold_ms at most; 0: without
- *  a limit. */
+/** Lets the hold of a lock that has been granted begin now, and last for max_hold_ms at most; 0:
+ *  without a limit. */
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms);
 
-/** What a request for this resource may come to need of its session's watches: on the nodes that
- *  it waits for, on its own, and on the others of the resource. */
+/** Returns what a request for this resource may come to need of its session's watches: on the nodes
+ *  that it waits for, on its own, and on the others of the resource. */
 size_t zkl_request_runner_watched_bytes(const char *parent_path, unsigned permits,
                                         bool tells_contended);
 
-/** The owner goes, and is told of nothing from here on. */
+/** Detaches the owner, which hears nothing from here on. */
 void zkl_request_runner_disown(zkl_request_runner *runner);
 
 /** Writes the full path of the request's node; empty while none is known. */

@@ -39,7 +39,8 @@ void zkl_request_node_path(const zkl_request_sender *self, const char *node,
     path[text.length] = '\0';
 }
 
-/* Of a node of the resource, or the resource's own path, or that of a level above it. */
+/* Writes the path of a node of the resource, or the resource's own path, or that of a level above
+ * it. */
 static void write_path(const zkl_request_sender *self, const zkl_action *action,
                        char path[ZKL_NODE_PATH_SIZE]) {
     zkl_request_node_path(self, action->node != NULL ? action->node : "", path);
@@ -48,7 +49,7 @@ static void write_path(const zkl_request_sender *self, const zkl_action *action,
     }
 }
 
-/* What is lent changes hands without a write, so it names nobody. */
+/* Adds the owner. What is lent changes hands without a write, so it names nobody. */
 static void add_owner(zkl_text *text, const zkl_request_sender *self) {
     const zkl_request_origin *origin = self->options.origin;
     uint64_t thread = self->options.thread;
@@ -85,7 +86,7 @@ void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUES
 
 /* ---- Operations --------------------------------------------------------------------------- */
 
-static zkl_outcome send(zkl_request_sender *self, const zkl_operation *operation) {
+static zkl_outcome send_operation(zkl_request_sender *self, const zkl_operation *operation) {
     return zkl_send(&self->session->sender, operation, self->listener->replied, self, NULL);
 }
 
@@ -98,7 +99,7 @@ static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,
         .acl = self->options.origin->options->node_acl,
         .tag = (int)action,
     };
-    return send(self, &transaction);
+    return send_operation(self, &transaction);
 }
 
 static zkl_outcome create(zkl_request_sender *self, const char *path) {
@@ -109,10 +110,11 @@ static zkl_outcome create(zkl_request_sender *self, const char *path) {
                                      .data = data,
                                      .acl = self->options.origin->options->node_acl,
                                      .tag = ZKL_ACTION_CREATE };
-    return send(self, &creation);
+    return send_operation(self, &creation);
 }
 
-/* In one transaction, so that there is always one of the two nodes. */
+/* Makes the reader's node and deletes the writer's in one transaction, so that there is always one
+ * of the two. */
 static zkl_outcome downgrade(zkl_request_sender *self, const char *reader) {
     char writer[ZKL_NODE_PATH_SIZE];
     char data[ZKL_REQUEST_DATA_SIZE];
@@ -127,7 +129,8 @@ static zkl_outcome downgrade(zkl_request_sender *self, const char *reader) {
     return transact(self, ZKL_ACTION_DOWNGRADE, changes, sizeof(changes) / sizeof(changes[0]));
 }
 
-/* Who waits for the node hears of the first of the two only. */
+/* Sets the node's data and deletes it. A client that watches the node hears of the first of the two
+ * only. */
 static zkl_outcome hand_over(zkl_request_sender *self, const char *path) {
     const zkl_multi_operation changes[] = {
         { ZKL_MULTI_SET, path, NULL, 0, ZKL_ANY_VERSION },
@@ -136,7 +139,7 @@ static zkl_outcome hand_over(zkl_request_sender *self, const char *path) {
     return transact(self, ZKL_ACTION_HAND_OVER, changes, sizeof(changes) / sizeof(changes[0]));
 }
 
-/* A transaction, as only there a version can be given. */
+/* Removes the parent in a transaction, as only there a version can be given. */
 static zkl_outcome remove_parent(zkl_request_sender *self) {
     const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
                                           .path = self->options.parent_path,
@@ -176,13 +179,13 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
     default:
         return ZKL_OUTCOME_REFUSED; /* there is no other */
     }
-    return send(self, &operation);
+    return send_operation(self, &operation);
 }
 
 /* ---- Replies ------------------------------------------------------------------------------ */
 
-/* A write that settles may have failed, if that is committed. A parent that was written to since it
- * was inspected is in use, as one with children is. */
+/* Returns the outcome to the request. A write that settles may have failed, if that is committed. A
+ * parent that was written to since it was inspected is in use, as one with children is. */
 static zkl_outcome outcome_of(const zkl_reply *reply) {
     if (reply->tag == ZKL_ACTION_SETTLE && zkl_is_committed(reply)) {
         return ZKL_OUTCOME_OK;

@@ -6,7 +6,7 @@
 
 struct zkl_sent {
     zkl_sender *sender;
-    zkl_sent **kept_at;       /* by the asker; NULL: nowhere */
+    zkl_sent **kept_at;       /* where the asker keeps it; NULL: nowhere */
     zkl_reply_callback *done; /* NULL: forgotten */
     void *arg;
     int64_t at_ms;
@@ -20,10 +20,11 @@ int64_t zkl_sender_now_ms(const zkl_sender *sender) {
     return sender->operations->table->now_ms(sender->operations);
 }
 
-/* The two are read one after the other, and are rounded. */
+/* The clocks are read one after the other, and are rounded. */
 enum { READ_WITHIN_MS = 3, READS_MAX = 3 };
 
-/* Once more where the thread was stopped between the two reads, which would look like a jump. */
+/* Returns how far the wall clock is ahead. Reads once more where the thread was stopped between the
+ * two reads, which would look like a jump. */
 static int64_t wall_lead_ms(void) {
     int64_t before_ms = 0;
     int64_t lead_ms = 0;
@@ -52,8 +53,8 @@ static bool is_write(zkl_operation_kind kind) {
            kind == ZKL_OPERATION_SET || kind == ZKL_OPERATION_SET_ACL;
 }
 
-/* The asker may forget it while the session looks at the reply. */
-static void on_reply(void *arg, const zkl_reply *reply) {
+/* Passes the reply on. The asker may forget the operation while the session looks at the reply. */
+static void on_sent_reply(void *arg, const zkl_reply *reply) {
     zkl_sent *sent = arg;
     const zkl_sender *sender = sent->sender;
     if (sent->session_number == sender->session_number) {
@@ -68,12 +69,12 @@ static void on_reply(void *arg, const zkl_reply *reply) {
         return;
     }
     bool counts = operation.lasts || operation.session_number == sender->session_number;
-    zkl_reply told = counts ? *reply : (zkl_reply){ .outcome = ZKL_OUTCOME_SESSION_OVER };
-    told.tag = operation.tag;
-    operation.done(operation.arg, &told);
+    zkl_reply answer = counts ? *reply : (zkl_reply){ .outcome = ZKL_OUTCOME_SESSION_OVER };
+    answer.tag = operation.tag;
+    operation.done(operation.arg, &answer);
 }
 
-/* What could not be sent does not count. */
+/* Sends and then counts: what could not be sent does not count. */
 zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_reply_callback *done,
                      void *arg, zkl_sent **under_way) {
     zkl_sent *made = malloc(sizeof(*made));
@@ -95,7 +96,7 @@ zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_rep
         .tag = operation->tag,
     };
     zkl_outcome outcome =
-        sender->operations->table->send(sender->operations, &sent, on_reply, made);
+        sender->operations->table->send(sender->operations, &sent, on_sent_reply, made);
     if (outcome != ZKL_OUTCOME_OK) {
         free(made);
         return outcome;

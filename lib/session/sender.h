@@ -14,8 +14,8 @@ typedef struct zkl_sender {
     zkl_operations *operations;
     zkl_metrics *metrics; /* NULL: nothing is counted */
     int64_t session_id;
-    uint64_t session_number; /* counts the sessions; its owner does */
-    /* A reply to what this session sent, before the asker gets it. */
+    uint64_t session_number; /* counts the sessions; its owner adds to it */
+    /* Takes a reply to what this session sent, before the asker gets it. */
     void (*answered)(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write);
     void *arg;
     zkl_protection protection;
@@ -26,18 +26,18 @@ typedef struct zkl_sender {
 /** An operation under way. */
 typedef struct zkl_sent zkl_sent;
 
-/** As zkl_operations_table.send; ZKL_OUTCOME_NOT_NOW also means that there is no memory.
- *  `*under_way` is the operation until the reply comes, for an asker that may go before. NULL: the
- *  asker stays. */
+/** Sends an operation, as zkl_operations_table.send does; ZKL_OUTCOME_NOT_NOW also means that there
+ *  is no memory. `*under_way` is the operation until the reply comes, for an asker that may go
+ *  before. NULL: the asker stays. */
 zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_reply_callback *done,
                      void *arg, zkl_sent **under_way);
-/** Its reply is dropped. Does nothing if `*under_way` is NULL. */
+/** Lets the reply be dropped. Does nothing if `*under_way` is NULL. */
 void zkl_sent_forget(zkl_sent **under_way);
 
-/** The clock of the operations. */
+/** Returns the time by the clock of the operations. */
 int64_t zkl_sender_now_ms(const zkl_sender *sender);
 
-/** How much time has passed for the servers, at the most: the clock, and how far the wall clock has
- *  jumped ahead of it. The clock of a virtual machine may stand still while the machine does, and
- *  its wall clock is set when it goes on. `sent_ms` is in this time. */
+/** Returns how much time has passed for the servers, at the most: the clock, and how far the wall
+ *  clock has jumped ahead of it. The clock of a virtual machine may stand still while the machine
+ *  does, and its wall clock is set when it goes on. `sent_ms` is in this time. */
 int64_t zkl_sender_passed_ms(zkl_sender *sender);

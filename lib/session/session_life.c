@@ -9,8 +9,8 @@
 /* Servers end sessions in steps of a tick, of which a timeout has two or more. */
 enum { LEFT_BEHIND_TIMEOUTS = 2 };
 
-/* A request that ends frees itself: the next one is taken down first. Each waiting request needs a
- * GUID of its own in the next session; one that cannot have it gives up. */
+/* Feeds all requests. One that ends frees itself: the next one is taken down first. Each waiting
+ * request needs a GUID of its own in the next session; one that cannot have it gives up. */
 static void feed_all(zkl_session *session, zkl_event event) {
     char guid[ZKL_GUID_SIZE];
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
@@ -35,8 +35,9 @@ static void on_liveness_news(void *arg, zkl_event_kind news) {
     feed_all(session, (zkl_event){ .kind = news });
 }
 
-/* A watch that nobody waits for any more is there until the servers have confirmed its removal. An
- * observer hears of the next leader only if the connection is good. */
+/* Tells whether the probes must go on. A watch that nobody waits for any more is there until the
+ * servers have confirmed its removal. An observer hears of the next leader only if the connection
+ * is good. */
 static bool has_work(const void *arg) {
     const zkl_session *session = arg;
     return session->connected && (session->runners != NULL || session->leader_watches != NULL ||
@@ -55,7 +56,8 @@ static bool holds_anything(const zkl_session *session) {
     return false;
 }
 
-/* What is held is not given up by us: its holder may be at work, and its session may live. */
+/* Gives the session up, unless it holds something: its holder may be at work, and the session may
+ * live. */
 static bool abandon(void *arg) {
     const zkl_session *session = arg;
     bool may_be = session->abandon != NULL && !holds_anything(session);
@@ -78,7 +80,7 @@ void zkl_session_begin(zkl_session *session, int32_t lease_tick_ms) {
                                         .lock_root = session->lock_root,
                                         .has_work = has_work,
                                         .abandon = abandon,
-                                        .tell = on_liveness_news,
+                                        .on_news = on_liveness_news,
                                         .arg = session };
     (void)zkl_sender_passed_ms(&session->sender); /* jumps count from here on */
     session->sender.ahead_ms = 0;
@@ -103,14 +105,15 @@ void zkl_session_connecting(zkl_session *session) {
     session->liveness.connecting_ms = zkl_sender_passed_ms(&session->sender);
 }
 
-/* What is known to have ended stays so, whatever becomes of the connection. */
+/* Forgets nodes left behind once they are known to be gone: they stay gone, whatever becomes of the
+ * connection. */
 static void forget_what_has_ended(zkl_session *session) {
     if (zkl_session_left_behind_ms(session) == 0) {
         session->left_behind_ms = 0;
     }
 }
 
-static void on_disconnected(zkl_session *session) {
+static void on_session_disconnected(zkl_session *session) {
     if (!session->connected) {
         return;
     }
@@ -122,9 +125,9 @@ static void on_disconnected(zkl_session *session) {
     feed_all(session, (zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
 }
 
-/* A server may say so and leave the connection as it is: reads are answered on it then, and nothing
- * ever succeeds (seen on 3.9.3). So that connection is over, and the handshake of the next one
- * tells what has become of the session. */
+/* Ends the connection if the server says that it does not know the session. The server may leave
+ * the connection as it is: reads are answered on it then, and nothing ever succeeds (seen on
+ * 3.9.3). The handshake of the next one tells what has become of the session. */
 static void note_denial(zkl_session *session, const zkl_reply *reply) {
     bool is_denied = reply->moved || reply->outcome == ZKL_OUTCOME_SESSION_OVER;
     if (!is_denied || !session->established || session->is_not_there) {
@@ -134,7 +137,7 @@ static void note_denial(zkl_session *session, const zkl_reply *reply) {
     if (reply->moved) {
         zkl_telemetry_moved(zkl_session_facts_of(session));
     }
-    on_disconnected(session);
+    on_session_disconnected(session);
     if (session->is_denied != NULL) {
         session->is_denied(session->arg);
     }
@@ -161,8 +164,8 @@ static void warn_of_short_timeout(const zkl_session *session) {
     }
 }
 
-/* Names of nodes that are not made yet may say that they are protected. Where this session cannot
- * protect them they get other names. */
+/* Notes whether this session is protected. Names of nodes that are not made yet may say that they
+ * are; where this session cannot protect them they get other names. */
 static void look_at_protection(zkl_session *session) {
     zkl_protection *protection = &session->sender.protection;
     protection->marks = protection->active;
@@ -171,10 +174,10 @@ static void look_at_protection(zkl_session *session) {
     }
 }
 
-/* A connection that libzookeeper closes itself, as the servers' addresses have changed, is lost
- * without a word (lz-silent-close). */
-static void on_connected(zkl_session *session, const zkl_session_news *news) {
-    on_disconnected(session);
+/* Takes the connection up. One that libzookeeper closes itself, as the servers' addresses have
+ * changed, is lost without a word before it (lz-silent-close). */
+static void on_session_connected(zkl_session *session, const zkl_session_news *news) {
+    on_session_disconnected(session);
     bool is_new = !session->established;
     bool has_new_timeout = is_new || session->timeout_ms != news->timeout_ms;
     session->established = true;
@@ -224,7 +227,8 @@ static void end_session(zkl_session *session) {
     feed_all(session, (zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED });
 }
 
-/* The servers do not know of its end: nodes of requests that are under way may live on. */
+/* Notes that nodes of requests under way may live on, as the servers do not know of the session's
+ * end. */
 static void note_left_behind(zkl_session *session) {
     forget_what_has_ended(session);
     if (session->runners != NULL) {
@@ -238,10 +242,10 @@ void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
                           news);
     switch (news->state) {
     case ZKL_SESSION_STATE_CONNECTED:
-        on_connected(session, news);
+        on_session_connected(session, news);
         break;
     case ZKL_SESSION_STATE_CONNECTING:
-        on_disconnected(session);
+        on_session_disconnected(session);
         break;
     case ZKL_SESSION_STATE_EXPIRED:
         session->expired_count++;

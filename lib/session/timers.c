@@ -15,7 +15,7 @@ static void link_at(zkl_timer **place, zkl_timer *timer) {
     }
 }
 
-/* Two heaps become one: the later top goes below the earlier one. */
+/* Makes one heap of two: the later top goes below the earlier one. */
 static zkl_timer *merge(zkl_timer *one, zkl_timer *other) {
     if (one == NULL || other == NULL) {
         return one != NULL ? one : other;
@@ -27,7 +27,7 @@ static zkl_timer *merge(zkl_timer *one, zkl_timer *other) {
     return top;
 }
 
-/* In pairs, and the pairs from the last to the first: so the heap stays flat. */
+/* Merges a list in pairs, and the pairs from the last to the first: so the heap stays flat. */
 static zkl_timer *merge_all(zkl_timer *list) {
     zkl_timer *pairs = NULL;
     while (list != NULL) {
@@ -47,7 +47,7 @@ static zkl_timer *merge_all(zkl_timer *list) {
     return all;
 }
 
-static void add(zkl_timers *timers, zkl_timer *heap) {
+static void add_heap(zkl_timers *timers, zkl_timer *heap) {
     link_at(&timers->earliest, merge(timers->earliest, heap));
     if (heap != NULL) {
         timers->earliest->next = NULL;
@@ -63,7 +63,7 @@ void zkl_timers_set(zkl_timers *timers, zkl_timer *timer, int64_t deadline_ms) {
     timer->deadline_ms = deadline_ms;
     timer->number = timers->set_count++;
     timer->first = NULL;
-    add(timers, timer);
+    add_heap(timers, timer);
     if (timers->wake != NULL && timers->earliest->deadline_ms == deadline_ms) {
         timers->wake(timers->arg);
     }
@@ -74,7 +74,7 @@ void zkl_timer_stop(zkl_timer *timer) {
     if (timers != NULL) {
         timer->timers = NULL;
         link_at(timer->linked_by, timer->next);
-        add(timers, merge_all(timer->first));
+        add_heap(timers, merge_all(timer->first));
     }
 }
 

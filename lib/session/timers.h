@@ -13,26 +13,27 @@ typedef struct zkl_timers zkl_timers;
 typedef struct zkl_timer {
     void (*fire)(void *arg);
     void *arg;
-    zkl_timers *timers; /* in which it is set; NULL: it is not set */
+    zkl_timers *timers; /* those in which it is set; NULL: it is not set */
     int64_t deadline_ms;
     uint64_t number;              /* equal deadlines fire in the order in which they were set */
-    struct zkl_timer *first;      /* of those below it, none of which fires before it */
-    struct zkl_timer *next;       /* below the same one */
+    struct zkl_timer *first;      /* the first of those below it, none of which fires before it */
+    struct zkl_timer *next;       /* the next one below the same timer */
     struct zkl_timer **linked_by; /* the pointer that leads to it */
 } zkl_timer;
 
 struct zkl_timers {
-    void (*wake)(void *arg); /* a timer is now due before all others; NULL: no driver waits */
+    /* tells the driver that a timer is now due before all others; NULL: no driver waits */
+    void (*wake)(void *arg);
     void *arg;
     zkl_timer *earliest;
     uint64_t set_count;
 };
 
-/** Sets or moves a timer; one that is set for that time already stays as it is. */
+/** Sets or moves a timer. One that is set for that time already stays as it is. */
 void zkl_timers_set(zkl_timers *timers, zkl_timer *timer, int64_t deadline_ms);
-/** Does nothing if it is not set. */
+/** Stops a timer. Does nothing if it is not set. */
 void zkl_timer_stop(zkl_timer *timer);
-/** The earliest deadline, or INT64_MAX. */
+/** Returns the earliest deadline, or INT64_MAX. */
 int64_t zkl_timers_next(const zkl_timers *timers);
 /** Fires, in order, what is due. A timer is stopped before it fires. */
 void zkl_timers_fire_due(zkl_timers *timers, int64_t now_ms);

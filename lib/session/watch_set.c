@@ -27,9 +27,9 @@ void zkl_watch_set_remove_left(zkl_watch_set *set) {
 
 /* ---- What the watches tell ------------------------------------------------------------ */
 
-/* That a node is gone is worth less than that nothing is known: both lead to a list, but
- * only after a pause, or on another connection. */
-static void note(zkl_watch_set *set, zkl_outcome outcome, int status) {
+/* Notes a reply. That nothing is known outweighs that a node is gone: both lead to a list, but the
+ * former only after a pause, or on another connection. */
+static void note_reply(zkl_watch_set *set, zkl_outcome outcome, int status) {
     bool failed = outcome != ZKL_OUTCOME_OK && outcome != ZKL_OUTCOME_NO_NODE;
     if (failed || set->outcome == ZKL_OUTCOME_OK) {
         set->outcome = outcome;
@@ -39,28 +39,28 @@ static void note(zkl_watch_set *set, zkl_outcome outcome, int status) {
 
 static void on_armed(void *arg, zkl_outcome outcome, int status) {
     zkl_watch_set *set = arg;
-    note(set, outcome, status);
+    note_reply(set, outcome, status);
     if (--set->awaited == 0) {
         set->waits = set->outcome == ZKL_OUTCOME_OK;
         set->listener->armed(set->sender, set->outcome, set->status);
     }
 }
 
-static void on_fired(void *arg, zkl_watch_event event) {
+static void on_one_fired(void *arg, zkl_watch_event event) {
     zkl_watch_set *set = arg;
     if (set->awaited > 0) {
-        note(set, ZKL_OUTCOME_NO_NODE, ZKL_OK);
+        note_reply(set, ZKL_OUTCOME_NO_NODE, ZKL_OK);
     } else if (set->waits) {
         set->waits = false;
         set->listener->fired(set->sender, event);
     }
 }
 
-static const zkl_watch_listener listener = { .armed = on_armed, .fired = on_fired };
+static const zkl_watch_listener listener = { .armed = on_armed, .fired = on_one_fired };
 
 /* ---- Watching ---------------------------------------------------------------------------- */
 
-/* The old ones go last, so that the watches of those that stay are shared, and stay. */
+/* Removes the old ones last, so that the watches of those that stay are shared, and stay. */
 void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size_t count) {
     zkl_watch_waiter *old = set->present;
     unsigned old_count = set->count;

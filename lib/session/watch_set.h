@@ -12,21 +12,21 @@
 
 /** Embed it. The caller fills the first two fields. */
 typedef struct zkl_watch_set {
-    zkl_request_sender *sender; /* of the request; it is the `arg` of what follows */
-    /* Armed: all replies are in: OK, all are armed; NO_NODE, one is gone already; else a failure.
-     * Fired: the first of them since they were armed. */
+    zkl_request_sender *sender; /* the request's; the `arg` of `listener` */
+    /* `armed`: all replies are in: OK, all are armed; NO_NODE, one is gone already; else a failure.
+     * `fired`: the first of them has fired since they were armed. */
     const zkl_watch_listener *listener;
-    zkl_watch_waiter *present; /* NULL: none */
-    unsigned count;            /* of these */
-    unsigned awaited;          /* replies */
+    zkl_watch_waiter *present; /* the waiters on the nodes; NULL: none */
+    unsigned count;            /* how many these are */
+    unsigned awaited;          /* how many replies are still to come */
     int status;
     zkl_outcome outcome : 8;
     bool waits; /* all are armed, and none has fired */
 } zkl_watch_set;
 
 /** Watches these nodes of the resource, and no others any more. `armed` will be called, or already
- *  is: without memory NOT_NOW. */
+ *  is: without memory with NOT_NOW. */
 void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size_t count);
 void zkl_watch_set_remove_all(zkl_watch_set *set);
-/** Those that stayed when one fired; none where a reply is still awaited. */
+/** Removes those that stayed when one fired. Does nothing while a reply is awaited. */
 void zkl_watch_set_remove_left(zkl_watch_set *set);

@@ -13,24 +13,26 @@ typedef enum watch_state {
     WATCH_REMOVING /* the removal is on its way, or lost and to be sent again */
 } watch_state;
 
-/* There are as many as there are locks that are held or waited for: so it is small. */
+/* There are as many watches as locks that are held or waited for: so a watch is small. */
 struct zkl_watch {
     zkl_watch_table *table;
     uint64_t id;
-    zkl_sent *under_way; /* the exists, or the removal */
+    zkl_sent *under_way; /* the exists, or the removal; NULL: none is */
     zkl_watch_waiter *waiters;
     zkl_watch *next;            /* in its bucket */
-    uint32_t zxid_low;          /* of the node, as the exists said, as is the next: a half does */
-    unsigned data_version : 16; /* or the highest that it can be */
+    uint32_t zxid_low;          /* half of the node's czxid, as the exists said, which is enough */
+    unsigned data_version : 16; /* of the node, as the exists said, or UINT16_MAX */
     zkl_watch_kind kind : 4;
     watch_state state : 4;
-    bool may_stand : 1;     /* had been asked for before: a server may have it, whatever is said */
-    bool is_forgotten : 1;  /* by libzookeeper, since it was asked for */
-    bool is_ours : 1;       /* the node, of our session */
-    zkl_list_waiter list[]; /* of a watch on children: of the list. Behind it: the path */
+    /* it had been asked for before: a server may have it, whatever the answer */
+    bool may_stand : 1;
+    bool is_forgotten : 1; /* libzookeeper has forgotten it since it was asked for */
+    bool is_ours : 1;      /* our session owns the node */
+    /* the waiter for the list, if the watch is on children. Behind it: the path */
+    zkl_list_waiter list[];
 };
 
-/* Its length travels with it. */
+/* Counts the length too, which travels with the path. */
 size_t zkl_watch_path_bytes(size_t length) {
     return sizeof(int32_t) + length;
 }
@@ -47,7 +49,7 @@ static zkl_watch **bucket_of(zkl_watch_table *table, uint64_t id) {
     return &table->buckets[id % ZKL_WATCH_BUCKETS];
 }
 
-/* Of all; NULL: the first. */
+/* Returns the watch after this one in the whole table; after NULL the first. */
 static zkl_watch *find_next(zkl_watch_table *table, const zkl_watch *watch) {
     zkl_watch *next = watch != NULL ? watch->next : NULL;
     size_t bucket = watch != NULL ? watch->id % ZKL_WATCH_BUCKETS + 1 : 0;
@@ -67,30 +69,30 @@ static void forget_and_free(zkl_watch *watch) {
     free(watch);
 }
 
-/* NULL: it waits for news of a node. */
+/* Returns the waiter for news of children that it is. NULL: it waits for news of a node. */
 static zkl_children_waiter *of_children(zkl_watch_waiter *waiter) {
     return waiter->listener->listed != NULL ? (zkl_children_waiter *)waiter : NULL;
 }
 
-static void leave(zkl_watch_waiter *waiter) {
+static void leave_watch(zkl_watch_waiter *waiter) {
     waiter->watch = NULL;
     if (of_children(waiter) != NULL) {
         zkl_listings_withdraw(&of_children(waiter)->list);
     }
 }
 
-/* Takes waiters off before they are told: what they do next may add them again. */
-static zkl_watch_waiter *detach(zkl_watch *watch, bool only_told) {
+/* Takes waiters off before they are told anything: what they do next may add them again. */
+static zkl_watch_waiter *detach_waiters(zkl_watch *watch, bool only_heard) {
     zkl_watch_waiter *detached = NULL;
     zkl_watch_waiter **end = &detached;
     zkl_watch_waiter **link = &watch->waiters;
     while (*link != NULL) {
         zkl_watch_waiter *waiter = *link;
-        if (waiter->is_told || !only_told) {
+        if (waiter->heard_armed || !only_heard) {
             *link = waiter->next;
             *end = waiter;
             end = &waiter->next;
-            leave(waiter);
+            leave_watch(waiter);
         } else {
             link = &waiter->next;
         }
@@ -100,17 +102,18 @@ static zkl_watch_waiter *detach(zkl_watch *watch, bool only_told) {
 }
 
 static zkl_watch_waiter *detach_all(zkl_watch *watch) {
-    return detach(watch, false);
+    return detach_waiters(watch, false);
 }
 
-/* Whether it is armed. Who was told so before looks: that event grants nothing. */
-static void tell(zkl_watch_waiter *waiter, zkl_outcome outcome, int status) {
+/* Tells a waiter whether its watch is armed. One that had heard so before looks instead: the event
+ * grants nothing. */
+static void tell_waiter(zkl_watch_waiter *waiter, zkl_outcome outcome, int status) {
     const zkl_watch_listener *listener = waiter->listener;
-    bool was_told = waiter->is_told;
-    waiter->is_told = outcome == ZKL_OUTCOME_OK;
+    bool had_heard = waiter->heard_armed;
+    waiter->heard_armed = outcome == ZKL_OUTCOME_OK;
     if (listener->listed != NULL) {
         listener->listed(waiter->arg, &(zkl_list_answer){ .outcome = outcome, .status = status });
-    } else if (was_told) {
+    } else if (had_heard) {
         listener->fired(waiter->arg, ZKL_WATCH_EVENT_CREATED);
     } else {
         listener->armed(waiter->arg, outcome, status);
@@ -120,15 +123,15 @@ static void tell(zkl_watch_waiter *waiter, zkl_outcome outcome, int status) {
 static void tell_all(zkl_watch_waiter *waiters, zkl_outcome outcome, int status) {
     for (zkl_watch_waiter *waiter = waiters, *next; waiter != NULL; waiter = next) {
         next = waiter->next;
-        tell(waiter, outcome, status);
+        tell_waiter(waiter, outcome, status);
     }
 }
 
 static void tell_newcomers(const zkl_watch *watch) {
     for (zkl_watch_waiter *waiter = watch->waiters, *next; waiter != NULL; waiter = next) {
         next = waiter->next;
-        if (!waiter->is_told) {
-            tell(waiter, ZKL_OUTCOME_OK, ZKL_OK);
+        if (!waiter->heard_armed) {
+            tell_waiter(waiter, ZKL_OUTCOME_OK, ZKL_OK);
         }
     }
 }
@@ -137,11 +140,11 @@ static void tell_newcomers(const zkl_watch *watch) {
 
 static void send_removal(zkl_watch *watch);
 
-/* Where the server has none, as it has dropped its event or was never asked to set it again,
- * libzookeeper keeps its own part (lz-own-part), and would set it again on each new connection.
- * Nobody has asked for the path since, so no newer watch goes with it. It may just have been set on
- * a connection that we have not heard of: that one is removed then. What was turned away or lost
- * stays, to be sent again. */
+/* Forgets the watch, or has libzookeeper forget it first. Where the server has none, as it has
+ * dropped its event or was never asked to set it again, libzookeeper keeps its own part
+ * (lz-own-part), and would set it again on each new connection. Nobody has asked for the path
+ * since, so no newer watch goes with it. It may just have been set on a connection that we have not
+ * heard of: that one is removed then. What was turned away or lost stays, to be sent again. */
 static void on_removed(void *arg, const zkl_reply *reply) {
     zkl_watch *watch = arg;
     zkl_operations *operations = watch->table->sender->operations;
@@ -165,12 +168,13 @@ static void send_removal(zkl_watch *watch) {
     (void)zkl_send(watch->table->sender, &removal, on_removed, watch, &watch->under_way);
 }
 
-/* Nobody may wait any more. Where it was armed on another connection it stands now, or those who
- * were told so look, as they do where the node has changed meanwhile. */
+/* Takes the answer to what should arm the watch. Nobody may wait any more. Where it was armed on
+ * another connection it stands now, or those who had heard so look, as they do where the node has
+ * changed meanwhile. */
 static void conclude(zkl_watch *watch, zkl_outcome outcome, int status, bool has_changed) {
     bool stands = outcome == ZKL_OUTCOME_OK;
     bool is_left = stands || outcome == ZKL_OUTCOME_NO_NODE;
-    zkl_watch_waiter *off = stands && !has_changed ? NULL : detach(watch, stands);
+    zkl_watch_waiter *off = stands && !has_changed ? NULL : detach_waiters(watch, stands);
     if (watch->waiters != NULL) {
         watch->state = WATCH_ARMED;
         if (watch->kind == ZKL_WATCH_NODE) {
@@ -199,7 +203,7 @@ static void on_exists(void *arg, const zkl_reply *reply) {
     conclude(watch, reply->outcome, reply->status, has_changed);
 }
 
-static void on_listed(void *arg, const zkl_list_answer *answer) {
+static void on_arming_list(void *arg, const zkl_list_answer *answer) {
     conclude(arg, answer->outcome, answer->status, false);
 }
 
@@ -207,9 +211,9 @@ static uint64_t id_of(const void *arg) {
     return ((const zkl_watch *)arg)->id;
 }
 
-static const zkl_list_listener list_listener = { .listed = on_listed, .watch_id = id_of };
+static const zkl_list_listener list_listener = { .listed = on_arming_list, .watch_id = id_of };
 
-static zkl_outcome ask(zkl_watch *watch) {
+static zkl_outcome ask_to_watch(zkl_watch *watch) {
     if (watch->kind == ZKL_WATCH_CHILDREN) {
         watch->list[0] = (zkl_list_waiter){ .arg = watch,
                                             .listener = &list_listener,
@@ -241,11 +245,12 @@ static zkl_watch *make_watch(zkl_watch_table *table, const char *path, zkl_watch
     return watch;
 }
 
-/* A removal that is under way arrives before what is asked for now, and so leaves that alone. */
+/* Asks for the watch. A removal that is under way arrives before what is asked for now, and so does
+ * not touch that. */
 static bool arm(zkl_watch *watch) {
     watch->may_stand = watch->state != WATCH_NEW;
     zkl_sent_forget(&watch->under_way);
-    if (ask(watch) == ZKL_OUTCOME_OK) {
+    if (ask_to_watch(watch) == ZKL_OUTCOME_OK) {
         watch->is_forgotten = false;
         watch->state = WATCH_ARMING;
         return true;
@@ -256,7 +261,7 @@ static bool arm(zkl_watch *watch) {
     return false;
 }
 
-/* NULL: out of memory, or it cannot be sent. */
+/* Returns the watch for a path. NULL: out of memory, or it cannot be sent. */
 static zkl_watch *find_or_arm(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {
     unsigned hash = 0;
     HASH_VALUE(path, strlen(path), hash);
@@ -271,8 +276,8 @@ static zkl_watch *find_or_arm(zkl_watch_table *table, const char *path, zkl_watc
     return watch == NULL || is_set || arm(watch) ? watch : NULL;
 }
 
-static bool add(zkl_watch_table *table, const char *path, zkl_watch_kind kind,
-                zkl_watch_waiter *waiter) {
+static bool add_waiter(zkl_watch_table *table, const char *path, zkl_watch_kind kind,
+                       zkl_watch_waiter *waiter) {
     waiter->watch = find_or_arm(table, path, kind);
     if (waiter->watch != NULL) {
         LL_APPEND(waiter->watch->waiters, waiter);
@@ -284,11 +289,11 @@ void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_wai
     if (waiter->watch != NULL && strcmp(path_of(waiter->watch), path) != 0) {
         zkl_watch_table_remove(waiter);
     }
-    waiter->is_told = false;
-    if (waiter->watch == NULL && !add(table, path, ZKL_WATCH_NODE, waiter)) {
-        tell(waiter, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
+    waiter->heard_armed = false;
+    if (waiter->watch == NULL && !add_waiter(table, path, ZKL_WATCH_NODE, waiter)) {
+        tell_waiter(waiter, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
     } else if (waiter->watch->state == WATCH_ARMED) {
-        tell(waiter, ZKL_OUTCOME_OK, ZKL_OK);
+        tell_waiter(waiter, ZKL_OUTCOME_OK, ZKL_OK);
     }
 }
 
@@ -302,14 +307,15 @@ static void on_children(void *arg, const zkl_list_answer *answer) {
 
 static const zkl_list_listener children_listener = { .listed = on_children };
 
-/* The list is no older than the watch, and was sent after the waiter's reason to look. While an
- * event is told that reason is the event, for all waiters that are told of it: the first of them
- * sets the watch again, and the others share its list. (A list that was under way before the event
- * does not serve them.) */
+/* Asks for a list that is no older than the watch, and was sent after the waiter's reason to look.
+ * While an event is reported that reason is the event, for all waiters that hear of it: the first
+ * of them sets the watch again, and the others share its list. (A list that was under way before
+ * the event does not serve them.) */
 void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
                                   zkl_children_waiter *self) {
-    uint64_t after = table->telling ? table->event_mark : zkl_listings_mark(table->listings);
-    bool is_added = add(table, path, ZKL_WATCH_CHILDREN, &self->waiter);
+    uint64_t after =
+        table->reporting_event ? table->event_mark : zkl_listings_mark(table->listings);
+    bool is_added = add_waiter(table, path, ZKL_WATCH_CHILDREN, &self->waiter);
     if (is_added && self->waiter.watch->list[0].after > after) {
         after = self->waiter.watch->list[0].after;
     }
@@ -335,7 +341,7 @@ void zkl_watch_table_remove(zkl_watch_waiter *waiter) {
     if (watch == NULL) {
         return;
     }
-    leave(waiter);
+    leave_watch(waiter);
     LL_DELETE(watch->waiters, waiter);
     if (watch->waiters == NULL && watch->state == WATCH_ARMED) {
         send_removal(watch);
@@ -346,16 +352,16 @@ void zkl_watch_table_remove(zkl_watch_waiter *waiter) {
 
 static void tell_fired(zkl_watch_table *table, zkl_watch_waiter *waiters, zkl_watch_event event) {
     table->event_mark = zkl_listings_mark(table->listings);
-    table->telling = true;
+    table->reporting_event = true;
     for (zkl_watch_waiter *waiter = waiters, *next; waiter != NULL; waiter = next) {
         next = waiter->next;
         waiter->listener->fired(waiter->arg, event);
     }
-    table->telling = false;
+    table->reporting_event = false;
 }
 
-/* News of the session come in order: what fires before it is armed is older than the reply that is
- * awaited, which shows what has happened. */
+/* Ignores what fires before it is armed: news of the session come in order, so that is older than
+ * the reply that is awaited, which shows what has happened. */
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_event event) {
     zkl_watch *watch = NULL;
     LL_SEARCH_SCALAR(*bucket_of(table, watch_id), watch, id, watch_id);
@@ -372,10 +378,10 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, zkl_watch_
 
 /* ---- Another connection ------------------------------------------------------------------ */
 
-/* libzookeeper sets its watches again, but nobody says whether it did (lz-set-watches): a server
- * may turn that away as any request; it drops the events of a node that may not be read any more;
- * and a new handle has no watches. So each is asked for again. What fires before the answer is in
- * it. */
+/* Asks for a watch again. libzookeeper sets its watches again, but nobody says whether it did
+ * (lz-set-watches): a server may turn that away as any request; it drops the events of a node
+ * that may not be read any more; and a new handle has no watches. What fires before the answer
+ * is in it. */
 static void arm_again(zkl_watch *watch) {
     if (watch->kind == ZKL_WATCH_CHILDREN) {
         zkl_watch_waiter *waiters = detach_all(watch);
@@ -400,7 +406,8 @@ static void review(zkl_watch_table *table, zkl_watch_kind kind, bool is_new_conn
     }
 }
 
-/* Nodes first: a list that tells a holder who is behind it comes after the watch on its own. */
+/* Reviews nodes first: a list that tells a holder who is behind it comes after the watch on its
+ * own. */
 void zkl_watch_table_review(zkl_watch_table *table, bool is_new_connection) {
     review(table, ZKL_WATCH_NODE, is_new_connection);
     review(table, ZKL_WATCH_CHILDREN, is_new_connection);
@@ -410,7 +417,7 @@ void zkl_watch_table_clear(zkl_watch_table *table) {
     for (zkl_watch *watch = find_next(table, NULL), *next; watch != NULL; watch = next) {
         next = find_next(table, watch);
         bool armed = watch->state == WATCH_ARMED;
-        (void)detach(watch, true);
+        (void)detach_waiters(watch, true);
         zkl_watch_waiter *waiters = detach_all(watch);
         forget_and_free(watch);
         if (!armed) {

@@ -10,7 +10,7 @@
 enum { MAX_HOLD_MS = 1500 };
 
 static void probe(run_stage *stage) {
-    stage->session.liveness.tell(&stage->session, ZKL_EVENT_PROBE);
+    stage->session.liveness.on_news(&stage->session, ZKL_EVENT_PROBE);
 }
 
 /* Holds, with the own watch armed. */
