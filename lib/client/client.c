@@ -86,7 +86,8 @@ static int add_session(zkl_client *client, zkl_client_session **result) {
     return count < ZKL_SESSIONS_MAX ? zkl_sessions_add(client, result) : ZKL_TOO_MANY_REQUESTS;
 }
 
-/* The first session with room, so that few sessions are needed; a connected one is preferred. */
+/* Finds the first session with room, so that few sessions are needed. A connected one is
+ * preferred. */
 static zkl_client_session *find_room(const zkl_client *client, size_t bytes) {
     zkl_client_session *found = NULL;
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
@@ -98,7 +99,7 @@ static zkl_client_session *find_room(const zkl_client *client, size_t bytes) {
     return found;
 }
 
-/* The next session is opened before the last one is full, so that no request waits for it. */
+/* Opens the next session before the last one is full, so that no request waits for it. */
 static void open_ahead(zkl_client *client, const zkl_client_session *used) {
     if (used->next == NULL && !has_room(used, client->watched_bytes_max / 4)) {
         zkl_client_session *ahead = NULL;
@@ -108,7 +109,7 @@ static void open_ahead(zkl_client *client, const zkl_client_session *used) {
 
 int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session) {
     if (watched_bytes > client->watched_bytes_max) {
-        /* No session can help, and none is opened. */
+        /* no session has that much room, and none is opened */
         return zkl_refuse("one request would watch", NULL,
                           "paths of %zu bytes, at most %zu: fewer permits or shorter names",
                           watched_bytes, client->watched_bytes_max);
@@ -139,12 +140,13 @@ int zkl_client_need_callbacks(zkl_client *client) {
     return client->callbacks != NULL ? ZKL_OK : ZKL_SYSTEM;
 }
 
-/* All sessions are granted the same, but not at the same time. */
+/* Names a session whose timeout is too short. All are granted the same, but not at the same
+ * time. */
 void zkl_client_note_lease_impossible(const zkl_client *client) {
     char text[64];
     const zkl_client_session *one = client->sessions;
     if (one == NULL) {
-        return; /* the caller has woken up late: the client is closed */
+        return; /* the client is closed: the caller has woken up late */
     }
     while (one->next != NULL &&
            (!one->session.established || zkl_lease_is_possible(&one->session.liveness.lease))) {

@@ -29,16 +29,18 @@ typedef struct zkl_client_session {
     zkl_client *client;
     zkl_connection *connection;
     zkl_session session;
-    zkl_connecting connecting; /* what is to be done to be connected */
-    zkl_session_news news;     /* the last, of which PASS_ON tells the session */
+    zkl_connecting connecting; /* decides what is to be done to be connected */
+    zkl_session_news news;     /* the last, which PASS_ON hands to the session */
     int connect_status; /* ZKL_OK, or why its thread could not begin; ZKL_PENDING: not known yet */
     zkl_credential_room shown;
-    pthread_cond_t changed; /* for its thread: it is woken */
-    char *addresses;        /* its thread's own, as what follows: where the names led */
-    char *rest; /* those of them that the connection knows, as others were silent; NULL: all */
+    pthread_cond_t changed; /* wakes its thread */
+    char *addresses;        /* where the names led; like what follows used by its thread only */
+    /* those of the addresses that the connection has, when the others were silent; NULL: it has
+     * all */
+    char *rest;
     bool moved; /* the task that is under way has found other addresses */
     int64_t looked_up_ms;
-    int64_t not_left_before_ms; /* a server: that was just done in vain */
+    int64_t not_left_before_ms; /* no server is left before, as that has just failed */
     pthread_t thread;
     struct zkl_client_session *next;
 } zkl_client_session;
@@ -51,43 +53,44 @@ typedef struct zkl_close_listener {
 struct zkl_client {
     zkl_handle open;               /* first */
     pthread_mutex_t mutex;         /* guards the sessions, the requests and the handles */
-    pthread_cond_t changed;        /* news of a connection, and requests that ended */
-    pthread_cond_t timers_changed; /* for the timer thread */
+    pthread_cond_t changed;        /* signals news of a connection, and requests that ended */
+    pthread_cond_t timers_changed; /* wakes the timer thread */
     size_t references;             /* the client itself and its lock handles */
     bool closed;
-    uint64_t answers; /* of servers to requests, lost ones too */
-    bool stopping;    /* its sessions are to end */
+    uint64_t answers; /* counts the answers of servers to requests, lost ones too */
+    bool stopping;    /* its sessions are ending */
     char *servers;
-    zkl_pool pool; /* of the strings that follow */
+    zkl_pool pool; /* holds the strings that follow */
     char *chroot;
-    char *lock_root; /* with the chroot */
+    char *lock_root; /* begins with the chroot */
     char *label;
     char *identity;
     zkl_client_options options; /* its other pointers are good while it is being opened */
     zkl_security security;      /* of the options; its texts and files are copies in the pool */
     /* of handles that were given none: with the ACLs of `security` */
     zkl_lock_options lock_defaults;
-    uint64_t last_lock_id;    /* of handles */
-    size_t watched_bytes_max; /* of each session; less than usual in some tests */
+    uint64_t last_lock_id;    /* counts the handles */
+    size_t watched_bytes_max; /* for each session; some tests set less than ZKL_WATCHED_BYTES_MAX */
     zkl_credentials credentials;
-    zkl_callback_queue *callbacks; /* NULL: until a handle needs it, if it has a thread */
-    zkl_grant granted;             /* that of the acquire whose callback runs now */
+    /* NULL: no handle has needed it yet, and it is to have a thread */
+    zkl_callback_queue *callbacks;
+    zkl_grant granted; /* that of the acquire whose callback runs now */
     zkl_log *log;
     zkl_metrics *metrics;         /* NULL: nothing is counted */
     zkl_recorder *recorder;       /* NULL: nothing is recorded */
     zkl_client_session *sessions; /* the first is always there */
     zkl_close_listener *close_listeners;
     void (*handle_closes)(zkl_close_listener *handle); /* tells each of them; NULL: there is none */
-    struct zkl_lender *lenders;                        /* of handles that share nodes */
-    zkl_timers timers;                                 /* of all sessions */
+    struct zkl_lender *lenders;                        /* those of handles that share nodes */
+    zkl_timers timers;                                 /* those of all sessions */
     pthread_t timer_thread;
     bool timer_thread_runs;
     bool timers_stop; /* tells it to end */
 };
 
-/** Lock handles keep the client's memory, with the mutex held. */
+/** Keeps the client's memory, for a lock handle. With the mutex held. */
 void zkl_client_keep(zkl_client *client);
-/** Without the mutex. */
+/** Drops it for one of its keepers, and frees it for the last. Without the mutex. */
 void zkl_client_drop(zkl_client *client);
 
 /** Opens the queue of the callbacks of handles if there is none yet, with the mutex held. ZKL_OK,
@@ -98,9 +101,9 @@ int zkl_client_need_callbacks(zkl_client *client);
  */
 void zkl_client_note_lease_impossible(const zkl_client *client);
 
-/** A session that has room for a request that watches paths of this many bytes, with the mutex
- *  held; another one is opened where needed. ZKL_OK, ZKL_INVALID_ARGUMENT, ZKL_TOO_MANY_REQUESTS,
- *  ZKL_AUTH_FAILED, ZKL_NO_MEMORY or ZKL_SYSTEM. */
+/** Returns a session that has room for a request that watches paths of this many bytes, and opens
+ *  another one where needed. With the mutex held. ZKL_OK, ZKL_INVALID_ARGUMENT,
+ *  ZKL_TOO_MANY_REQUESTS, ZKL_AUTH_FAILED, ZKL_NO_MEMORY or ZKL_SYSTEM. */
 int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session);
 
 /** Writes the full path of a resource that has been checked. */
@@ -118,8 +121,8 @@ int zkl_sessions_start(zkl_client *client);
 /** Makes another session, which its thread opens. With the mutex held. ZKL_OK, ZKL_NO_MEMORY or
  *  ZKL_SYSTEM. */
 int zkl_sessions_add(zkl_client *client, zkl_client_session **result);
-/** Whether no reply is awaited: those of a connection that breaks are lost at once. With the mutex
- *  held. While the client closes, its condition is signalled when that becomes true. */
+/** Tells whether no reply is awaited: those of a connection that breaks are lost at once. With the
+ *  mutex held. While the client closes, its condition is signalled when that becomes true. */
 bool zkl_sessions_are_idle(const zkl_client *client);
 /** Stops all threads and ends all sessions, and with them the requests. Without
  *  the mutex. */

@@ -1,5 +1,5 @@
-/* What a client tells of itself: zkl_client_info, zkl_client_metrics and zkl_client_write_record.
- * The client's mutex is held only while it is copied. */
+/* What an application may ask a client: zkl_client_info, zkl_client_metrics and
+ * zkl_client_write_record. The client's mutex is held only while the answer is copied. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static size_t count_leaving(const zkl_session *session) {
     return count;
 }
 
-static void tell_information(const zkl_client *client, zkl_client_information *information) {
+static void describe_client(const zkl_client *client, zkl_client_information *information) {
     const zkl_session *first = &client->sessions->session;
     *information = (zkl_client_information){
         .connected = 1,
@@ -49,15 +49,15 @@ int zkl_client_info(zkl_client *client, zkl_client_information *information) {
     if (client->sessions == NULL) {
         return ZKL_CLOSED; /* and its handles keep it */
     }
-    tell_information(client, &filled);
+    describe_client(client, &filled);
     zkl_struct_fill(information, &filled);
     return ZKL_OK;
 }
 
 /* ---- Metrics -------------------------------------------------------------------------------- */
 
-/* What is so now is not counted up and down: it is collected when somebody asks. Of a node that is
- * lent its lender knows who holds it, and who waits. */
+/* Counts a request in what is so now, which is collected when somebody asks, and not counted up and
+ * down. Of a node that is lent the loan counts who holds it, and who waits. */
 static void look_at_request(const zkl_request_runner *runner) {
     zkl_class_metrics *class = runner->sender.options.origin->metrics;
     if (class == NULL) {
@@ -84,7 +84,7 @@ static void look_at_session(zkl_metrics *metrics, const zkl_session *session) {
     }
 }
 
-static void look(const zkl_client *client) {
+static void collect_gauges(const zkl_client *client) {
     zkl_metrics *metrics = client->metrics;
     metrics->sessions = 0;
     metrics->sessions_connected = 0;
@@ -101,7 +101,7 @@ static void look(const zkl_client *client) {
 
 static void copy_numbers(zkl_client *client, zkl_metrics *copy) {
     ZKL_WITH_MUTEX(&client->mutex);
-    look(client);
+    collect_gauges(client);
     *copy = *client->metrics;
 }
 
@@ -132,8 +132,8 @@ int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, size_t *le
 
 /* ---- The record ----------------------------------------------------------------------------- */
 
-/* The mutex is held for the copy only, so that no thread waits for text to be made, for the disk,
- * nor for pages of memory, which are touched before. NULL: out of memory. */
+/* Copies the record. The mutex is held for that only, so that no thread waits for text to be made,
+ * for the disk, nor for pages of memory, which are touched before. NULL: out of memory. */
 static char *copy_record(zkl_client *client, zkl_record_snapshot *snapshot) {
     size_t size = zkl_recorder_ring_size(client->recorder);
     char *copy = malloc(size);

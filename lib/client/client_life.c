@@ -17,8 +17,8 @@ enum { HOST_NAME_SIZE = 256 };
 
 /* A connection that is closed before all replies have been read is reset (lz-reset), and the end of
  * its session is lost on the way: the servers would keep its nodes until it times out. So close
- * waits for the replies: as long as they come, one in DRAIN_MS at least, but no longer than this.
- */
+ * waits for the replies: while at least one comes in each DRAIN_MS, but no longer than
+ * DRAIN_LONGEST_MS. */
 enum { DRAIN_MS = 1000, DRAIN_LONGEST_MS = 5000 };
 
 /* ---- Input -------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static int check_numbers(const zkl_client_options *options) {
     return zkl_validate_range("metrics", options->metrics, 0, 1);
 }
 
-static int check_options(const zkl_client_options *options) {
+static int check_client_options(const zkl_client_options *options) {
     ZKL_TRY(check_numbers(options));
     ZKL_TRY(zkl_validate_path("lock_root", options->lock_root, ZKL_ROOT_MAX));
     ZKL_TRY(zkl_validate_text("label", options->label, ZKL_LABEL_MAX));
@@ -73,11 +73,11 @@ static int check_security(const zkl_security *security) {
     return zkl_secure_options_check(security);
 }
 
-static int read_options(const zkl_client_options *given, zkl_client_options *options,
-                        zkl_security *security) {
+static int read_client_options(const zkl_client_options *given, zkl_client_options *options,
+                               zkl_security *security) {
     ZKL_TRY(zkl_struct_read("zkl_client_options", given, options, sizeof(*options)));
     take_defaults(options);
-    ZKL_TRY(check_options(options));
+    ZKL_TRY(check_client_options(options));
     ZKL_TRY(zkl_struct_read("zkl_security", options->security, security, sizeof(*security)));
     return check_security(security);
 }
@@ -86,7 +86,7 @@ static int read_options(const zkl_client_options *given, zkl_client_options *opt
 
 static int copy_strings(zkl_client *client, const char *hosts, size_t servers_length,
                         const char *chroot) {
-    /* The program's name is no input of the user's: cut it rather than refuse it. */
+    /* the program's name is no input of the user's: it is cut rather than refused */
     const char *program = program_invocation_short_name;
     const char *label = client->options.label != NULL ? client->options.label : program;
     char host[HOST_NAME_SIZE] = "unknown";
@@ -127,7 +127,7 @@ static zkl_client *make_client(const zkl_client_options *options, const zkl_secu
     return client;
 }
 
-/* The program's name was not checked, and the format wants UTF-8. */
+/* Opens the metrics. The program's name was not checked, and the format wants UTF-8. */
 static int open_metrics(zkl_client *client) {
     bool good = zkl_validate_text("label", client->label, ZKL_LABEL_MAX) == ZKL_OK;
     zkl_error_clear();
@@ -135,7 +135,8 @@ static int open_metrics(zkl_client *client) {
     return zkl_made(client->metrics);
 }
 
-/* A queue of callbacks that has a thread is started when a handle needs it. */
+/* Opens what the options ask for. A queue of callbacks that has a thread is started when a handle
+ * needs it. */
 static int open_parts(zkl_client *client) {
     const zkl_client_options *options = &client->options;
     if (options->recorded_events != ZKL_NONE) {
@@ -159,7 +160,8 @@ static int open_parts(zkl_client *client) {
 
 /* ---- Closing ------------------------------------------------------------------------------ */
 
-/* Waiting callers learn that it is over before the servers are waited for. */
+/* Runs callbacks before the close waits for the servers, so that waiting callers learn that it is
+ * over. */
 static void dispatch_verdicts(zkl_client *client) {
     if (client->options.dispatch == ZKL_DISPATCH_CALLER && client->callbacks != NULL) {
         pthread_mutex_unlock(&client->mutex);
@@ -168,7 +170,7 @@ static void dispatch_verdicts(zkl_client *client) {
     }
 }
 
-/* Each request leaves its queue; a verdict that is still owed is ZKL_CLOSED. */
+/* Makes each request leave its queue. A verdict that is still owed is ZKL_CLOSED. */
 static void send_all_away(zkl_client *client) {
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
         zkl_request_runner *next = NULL;
@@ -179,7 +181,8 @@ static void send_all_away(zkl_client *client) {
     }
 }
 
-/* For how long nodes of sessions that were given up may still be there; INT64_MAX: unknown. */
+/* Returns for how long nodes of sessions that were given up may still be there; INT64_MAX:
+ * unknown. */
 static int64_t left_behind_ms(const zkl_client *client) {
     int64_t longest = 0;
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
@@ -189,7 +192,8 @@ static int64_t left_behind_ms(const zkl_client *client) {
     return longest;
 }
 
-/* A node that the servers refuse to delete, or to show, goes with its session only. */
+/* Tells whether the close waits for the request. A node that the servers refuse to delete, or to
+ * show, goes with its session only. */
 static bool is_awaited(const zkl_request_runner *runner) {
     return runner->sender.refused != ZKL_EVENT_DELETED &&
            runner->sender.refused != ZKL_EVENT_INSPECTED;
@@ -211,9 +215,9 @@ static bool have_awaited_left(const zkl_client *client) {
     return have_left(client, false);
 }
 
-/* With the mutex held. */
-static void wait_for(zkl_client *client, bool (*is_so)(const zkl_client *client),
-                     int64_t timeout_ms) {
+/* Waits until that is so, at most for the time. With the mutex held. */
+static void wait_for_condition(zkl_client *client, bool (*is_so)(const zkl_client *client),
+                               int64_t timeout_ms) {
     int64_t deadline_ms = zkl_deadline(timeout_ms);
     while (!is_so(client) && zkl_clock_ms() < deadline_ms) {
         int64_t behind_ms = left_behind_ms(client); /* no signal comes at its end */
@@ -228,14 +232,14 @@ static void drain(zkl_client *client) {
     uint64_t before = 0;
     do {
         before = client->answers;
-        wait_for(client, zkl_sessions_are_idle, DRAIN_MS);
+        wait_for_condition(client, zkl_sessions_are_idle, DRAIN_MS);
     } while (!zkl_sessions_are_idle(client) && client->answers != before &&
              zkl_clock_ms() <= deadline_ms);
 }
 
 /* Waits for the requests that leave, and then, briefly, for all other replies. */
 static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
-    wait_for(client, have_awaited_left, timeout_ms);
+    wait_for_condition(client, have_awaited_left, timeout_ms);
     drain(client);
     return have_left(client, true) ? ZKL_OK : ZKL_PENDING;
 }
@@ -258,13 +262,14 @@ static void shut_down(zkl_client *client) {
     zkl_secure_options_wipe(&client->security);
 }
 
-static int end(zkl_client *client, int64_t timeout_ms) {
+static int close_client(zkl_client *client, int64_t timeout_ms) {
     pthread_mutex_lock(&client->mutex);
-    if (client->closed) { /* and its memory is still there for its lock handles */
+    if (client->closed) { /* its memory is still there for its lock handles */
         pthread_mutex_unlock(&client->mutex);
         return ZKL_CLOSED;
     }
-    zkl_condition_broadcast(&client->changed); /* for calls of administration.h under way */
+    /* wakes calls of administration.h that are under way */
+    zkl_condition_broadcast(&client->changed);
     client->closed = true;
     tell_close_listeners(client);
     send_all_away(client);
@@ -285,12 +290,12 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
     ZKL_TRY(zkl_validate_range("timeout_ms", timeout_ms, 0, INT64_MAX));
     ZKL_TRY(zkl_handle_check("client", client));
     ZKL_TRY(zkl_check_may_wait());
-    return end(client, timeout_ms);
+    return close_client(client, timeout_ms);
 }
 
 /* ---- Opening ------------------------------------------------------------------------------ */
 
-/* ZKL_OK: it is connected, and can do what is asked for. */
+/* Returns ZKL_OK if the first session is connected, and can do what is asked for. */
 static int first_status(const zkl_client_session *first) {
     if (first->session.auth_failed) {
         return ZKL_AUTH_FAILED;
@@ -317,7 +322,7 @@ static void explain(const zkl_client *client, const char *hosts, int status) {
     }
 }
 
-/* The time to connect begins when the names have been resolved. */
+/* Waits for the first session. The time to connect begins when the names have been resolved. */
 static int await_first_session(zkl_client *client, const char *hosts) {
     ZKL_WITH_MUTEX(&client->mutex);
     const zkl_client_session *first = client->sessions;
@@ -334,7 +339,8 @@ static int await_first_session(zkl_client *client, const char *hosts) {
     return status;
 }
 
-static int start(zkl_client *client, const char *hosts, size_t servers_length, const char *chroot) {
+static int start_client(zkl_client *client, const char *hosts, size_t servers_length,
+                        const char *chroot) {
     ZKL_TRY(copy_strings(client, hosts, servers_length, chroot));
     client->credentials.callback = client->security.credential_callback;
     client->credentials.arg = client->security.credential_arg;
@@ -356,12 +362,12 @@ int zkl_client_open(const char *hosts, const zkl_client_options *given, zkl_clie
     size_t servers_length = 0;
     const char *chroot = NULL;
     ZKL_TRY(zkl_validate_hosts(hosts, &servers_length, &chroot));
-    ZKL_TRY(read_options(given, &options, &security));
+    ZKL_TRY(read_client_options(given, &options, &security));
     zkl_client *client = make_client(&options, &security);
     ZKL_TRY(zkl_made(client));
-    int status = start(client, hosts, servers_length, chroot);
+    int status = start_client(client, hosts, servers_length, chroot);
     if (status != ZKL_OK) {
-        (void)end(client, 0);
+        (void)close_client(client, 0);
         return status;
     }
     *result = client;
@@ -414,7 +420,7 @@ static bool replaces_auth(const zkl_client *client) {
     return false;
 }
 
-/* The mutex guards the list. The old one is put into `given`. */
+/* Changes the list, which the mutex guards. The old one is put into `given`. */
 static int change_credentials(zkl_client *client, zkl_credentials *given) {
     ZKL_WITH_MUTEX(&client->mutex);
     if (client->closed) {

@@ -8,7 +8,7 @@
 #include "base/validation.h"
 #include "session/protection.h"
 
-/* Checks a credential, and gives it the usual scheme if it has none. No message shows a secret. */
+/* Checks a credential, and gives it the scheme digest if it has none. No message shows a secret. */
 static int complete(zkl_credential *credential, size_t index) {
     char what[64];
     if (credential->scheme == NULL) {
@@ -29,14 +29,15 @@ static int complete(zkl_credential *credential, size_t index) {
                             ZKL_SECRET_MAX);
 }
 
-static int copy(zkl_credential *copied, zkl_pool *pool, const zkl_credential *given) {
+static int copy_credential(zkl_credential *copied, zkl_pool *pool, const zkl_credential *given) {
     *copied = *given;
     copied->scheme = zkl_pool_copy_text(pool, given->scheme);
     copied->secret = zkl_pool_copy(pool, given->secret, given->size);
     return zkl_pool_status(pool);
 }
 
-/* The structs of an earlier version are smaller, so struct_size is the distance between them. */
+/* Reads the list. The structs of an earlier version are smaller, so struct_size is the distance
+ * between them. */
 int zkl_credentials_take(zkl_credentials *self, const zkl_credential *list, int32_t count) {
     if (self->callback != NULL && count > 0) {
         return zkl_refuse("credentials", NULL,
@@ -51,7 +52,7 @@ int zkl_credentials_take(zkl_credentials *self, const zkl_credential *list, int3
         ZKL_TRY(zkl_struct_read("zkl_credential", (const char *)list + i * list->struct_size, &one,
                                 sizeof(one)));
         ZKL_TRY(complete(&one, i));
-        ZKL_TRY(copy(&self->list[i], &self->pool, &one));
+        ZKL_TRY(copy_credential(&self->list[i], &self->pool, &one));
         self->count++;
     }
     return ZKL_OK;
@@ -71,8 +72,8 @@ int zkl_credentials_check_known(const zkl_credentials *self) {
     return ZKL_OK;
 }
 
-/* What is none the servers would not understand. */
-static bool ask(const zkl_credentials *self, size_t index, zkl_credential *credential) {
+/* Asks the callback. An invalid credential becomes one that the servers refuse. */
+static bool ask_callback(const zkl_credentials *self, size_t index, zkl_credential *credential) {
     zkl_thread_runs_callbacks(true);
     bool given = self->callback(self->arg, index, credential) != 0;
     zkl_thread_runs_callbacks(false);
@@ -85,7 +86,7 @@ static bool ask(const zkl_credentials *self, size_t index, zkl_credential *crede
 bool zkl_credentials_next(const zkl_credentials *self, pthread_mutex_t *mutex, size_t index,
                           zkl_credential *credential, zkl_credential_room *room) {
     if (self->callback != NULL) {
-        return ask(self, index, credential);
+        return ask_callback(self, index, credential);
     }
     ZKL_WITH_MUTEX(mutex);
     if (index >= self->count) {

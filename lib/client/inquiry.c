@@ -15,7 +15,7 @@ enum {
 
 /* ---- Answers, with the mutex held -------------------------------------------------------- */
 
-/* Copies what lives during the callback only. */
+/* Copies the reply, which lives during the callback only. */
 static void take_reply(zkl_question *question, const zkl_reply *reply) {
     zkl_pool *pool = &question->inquiry->pool;
     size_t count = reply->children.count;
@@ -37,7 +37,7 @@ static bool is_final(zkl_outcome outcome) {
            outcome == ZKL_OUTCOME_REFUSED || outcome == ZKL_OUTCOME_NOT_EMPTY;
 }
 
-static void on_reply(void *arg, const zkl_reply *reply) {
+static void on_question_reply(void *arg, const zkl_reply *reply) {
     zkl_question *question = arg;
     zkl_inquiry *inquiry = question->inquiry;
     inquiry->under_way--;
@@ -54,7 +54,7 @@ static void on_reply(void *arg, const zkl_reply *reply) {
 
 /* ---- Asking, with the mutex held ------------------------------------------------------------ */
 
-/* What cannot be sent is answered at once. */
+/* Sends a question. What cannot be sent is answered at once. */
 static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
     zkl_session *session = &inquiry->client->sessions->session;
     bool is_acl = question->kind == ZKL_OPERATION_SET_ACL;
@@ -67,9 +67,10 @@ static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
                                       .version = ZKL_ANY_VERSION,
                                       .lasts = true };
     zkl_outcome outcome =
-        zkl_send(&session->sender, &operation, on_reply, question, &question->under_way);
+        zkl_send(&session->sender, &operation, on_question_reply, question, &question->under_way);
     if (outcome != ZKL_OUTCOME_OK) {
-        on_reply(question, &(zkl_reply){ .outcome = outcome, .status = ZKL_SERVER_REFUSED });
+        on_question_reply(question,
+                          &(zkl_reply){ .outcome = outcome, .status = ZKL_SERVER_REFUSED });
     }
 }
 
@@ -78,7 +79,7 @@ static bool may_ask(const zkl_inquiry *inquiry, int64_t now_ms) {
            now_ms >= inquiry->not_before_ms;
 }
 
-/* Those that are neither answered nor under way. Returns how many are not answered. */
+/* Asks what is neither answered nor under way. Returns how many are not answered. */
 static size_t ask_more(zkl_inquiry *inquiry, zkl_question *questions, size_t count,
                        int64_t now_ms) {
     size_t open = 0;
@@ -91,14 +92,15 @@ static size_t ask_more(zkl_inquiry *inquiry, zkl_question *questions, size_t cou
     return open;
 }
 
-static int time_out(const zkl_inquiry *inquiry) {
+static int explain_timeout(const zkl_inquiry *inquiry) {
     zkl_explanation why = zkl_explain_connection(&inquiry->client->sessions->session,
                                                  "they have not answered in time");
     zkl_error_note("servers", NULL, "%s", why.text);
     return ZKL_TIMEOUT;
 }
 
-/* ZKL_OK, or why nothing more is to be waited for. A client that is closed has no sessions. */
+/* Returns ZKL_OK, or why nothing more is to be waited for. A client that is closed has no
+ * sessions. */
 static int look_at_client(const zkl_inquiry *inquiry) {
     if (inquiry->client->closed) {
         return ZKL_CLOSED;
@@ -107,7 +109,7 @@ static int look_at_client(const zkl_inquiry *inquiry) {
     if (inquiry->client->sessions->session.auth_failed) {
         return ZKL_AUTH_FAILED;
     }
-    return zkl_clock_ms() >= inquiry->deadline_ms ? time_out(inquiry) : ZKL_OK;
+    return zkl_clock_ms() >= inquiry->deadline_ms ? explain_timeout(inquiry) : ZKL_OK;
 }
 
 static int wait_until(zkl_inquiry *inquiry, int64_t moment_ms) {
@@ -116,8 +118,8 @@ static int wait_until(zkl_inquiry *inquiry, int64_t moment_ms) {
     return look_at_client(inquiry);
 }
 
-/* One look at the clock says whether the pause is over, and whether it is waited for: if it ended
- * between two, nothing would be asked and nobody would wake this thread. */
+/* Looks at the clock once to see whether the pause is over, and whether to wait for its end: if it
+ * ended between two looks, nothing would be asked and nobody would wake this thread. */
 int zkl_inquiry_try(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
     ZKL_WITH_MUTEX(&inquiry->client->mutex);
     int status = look_at_client(inquiry);

@@ -12,7 +12,7 @@ typedef struct option {
     const char *name;
     size_t offset;
     kind kind;
-    bool is_sasl; /* or it is of TLS */
+    bool is_sasl; /* false: it is of TLS */
 } option;
 
 #define OPTION(name, kind, is_sasl)                                                                \
@@ -37,7 +37,7 @@ static const char **value_of(zkl_security *options, const option *one) {
     return (const char **)((char *)options + one->offset);
 }
 
-/* No message shows a secret. */
+/* Checks one value. No message shows a secret. */
 static int check_value(const option *one, const char *value) {
     switch (one->kind) {
     case FILE_NAME:

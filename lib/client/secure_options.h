@@ -4,7 +4,7 @@
 #include "base/pool.h"
 #include "zklock/zklock.h"
 
-/** Whether they go together. ZKL_OK, or ZKL_INVALID_ARGUMENT. */
+/** Checks the options, and whether they go together. ZKL_OK or ZKL_INVALID_ARGUMENT. */
 int zkl_secure_options_check(const zkl_security *options);
 /** Replaces the strings by copies. */
 void zkl_secure_options_copy(zkl_security *options, zkl_pool *pool);

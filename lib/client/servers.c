@@ -43,8 +43,8 @@ void zkl_servers_hand_over(zkl_client_session *self) {
     zkl_servers_keep_rest(self, NULL);
 }
 
-/* Where all refuse, libzookeeper goes on trying one after the other, and quickly. It is silence
- * that it has too much patience with (lz-patience). */
+/* Leaves a server that is silent, with which libzookeeper has too much patience (lz-patience).
+ * Where all refuse it tries one after the other itself, and quickly. */
 bool zkl_servers_leave_silent(zkl_client_session *self) {
     char silent[ZKL_ADDRESS_SIZE];
     const char *rest = self->rest != NULL ? self->rest : self->addresses;

@@ -1,8 +1,7 @@
 /*
- * The threads that serve a client. One fires timers: deadlines must not wait
- * for anything. One for each session connects: it resolves names, opens the
- * next session when one has expired, looks names up again while disconnected,
- * and ends the session when the client closes.
+ * The threads that serve a client. One fires timers: deadlines must not wait for anything. One for
+ * each session connects: it resolves names, opens the next session when one has expired, looks
+ * names up again while disconnected, and ends the session when the client closes.
  */
 #include "client/client.h"
 
@@ -37,8 +36,8 @@ static void tell_threads(zkl_client_session *self) {
 
 static void on_caught_up(void *arg, const zkl_reply *reply);
 
-/* Nothing else is asked of the server before it has committed a write. Where that cannot be sent,
- * it is tried again, or another server is. */
+/* Sends a write: nothing else is asked of the server before it has committed one. Where it cannot
+ * be sent, it is tried again, or another server is. */
 static void catch_up(zkl_client_session *self) {
     (void)zkl_liveness_write_nothing(&self->session.liveness, 0, on_caught_up, self, NULL);
 }
@@ -83,7 +82,7 @@ void zkl_client_session_tell(zkl_client_session *self, zkl_connecting_event_kind
     (void)take_step(self, &(zkl_connecting_event){ .kind = kind });
 }
 
-/* Its thread closes it, and opens another. */
+/* Gives the session up. Its thread closes it, and opens another. */
 static void on_abandon(void *arg) {
     zkl_client_session *self = arg;
     zkl_connection_abandon(self->connection);
@@ -92,7 +91,8 @@ static void on_abandon(void *arg) {
     tell_threads(self);
 }
 
-/* The servers may know no digests: the next session shows them none of ours. */
+/* Gives up an identity that was refused with the session: the servers may know no digests, so the
+ * next session shows them none of ours. */
 static bool begins_unprotected(zkl_client_session *self, const zkl_session_news *news) {
     bool dropped = news->state == ZKL_SESSION_STATE_AUTH_FAILED &&
                    zkl_protection_drop(&self->session.sender.protection);
@@ -140,7 +140,8 @@ static void on_watch_fired(void *arg, uint64_t watch_id, zkl_watch_event event) 
     zkl_session_on_watch_fired(&self->session, watch_id, event);
 }
 
-/* Those of the application come first, so that one that is refused is not taken for our own. */
+/* Returns the next credential. Those of the application come first, so that one that is refused is
+ * not taken for our own. */
 static bool next_credential(void *arg, size_t index, zkl_credential *credential) {
     zkl_client_session *self = arg;
     zkl_protection *protection = &self->session.sender.protection;
@@ -161,8 +162,8 @@ static void on_awaits_credential(void *arg) {
     zkl_client_session_tell(arg, ZKL_CONNECTING_EVENT_CREDENTIAL_AWAITED);
 }
 
-/* The thread that closes the client waits for the last answer, and for the last request, which ends
- * with an answer, a timer or news of its session. */
+/* Wakes the thread that closes the client: it waits for the last answer, and for the last request,
+ * which ends with an answer, a timer or news of its session. */
 static void wake_closing_thread(zkl_client *client) {
     if (client->closed) {
         zkl_condition_broadcast(&client->changed);
@@ -196,8 +197,8 @@ static void *fire_timers(void *arg) {
 
 /* ---- Waiting, with the mutex held ------------------------------------------------------------ */
 
-/* At random between its patience and half of it: clients that lost the same server do not ask the
- * others, and the name servers, at the same moments. */
+/* Draws a time between the session's patience and half of it: clients that lost the same server do
+ * not ask the others, and the name servers, at the same moments. */
 static int64_t patience_ms(const zkl_client_session *self) {
     const zkl_client_options *options = &self->client->options;
     bool stands = self->session.established;
@@ -227,7 +228,7 @@ static int64_t end_of_wait_ms(const zkl_client_session *self, zkl_connecting_act
     }
 }
 
-/* As zkl_condition_wait; and looks for a refused login, of which no news comes. */
+/* Waits as zkl_condition_wait, and looks for a refused login, of which no news comes. */
 static bool wait_and_look(zkl_client_session *self, int64_t deadline_ms) {
     int64_t next_ms = zkl_deadline(LOOK_MS);
     if (zkl_condition_wait(&self->changed, &self->client->mutex,
@@ -241,8 +242,8 @@ static bool wait_and_look(zkl_client_session *self, int64_t deadline_ms) {
 }
 
 /* Returns what has ended the wait. */
-static zkl_connecting_event_kind wait_for(zkl_client_session *self,
-                                          zkl_connecting_action_kind wait) {
+static zkl_connecting_event_kind carry_out_wait(zkl_client_session *self,
+                                                zkl_connecting_action_kind wait) {
     int64_t deadline_ms = end_of_wait_ms(self, wait);
     bool looks = wait == ZKL_CONNECTING_ACTION_WAIT_FOR_SERVER ||
                  wait == ZKL_CONNECTING_ACTION_WAIT_FOR_CREDENTIAL;
@@ -262,7 +263,7 @@ static zkl_connecting_event_kind wait_for(zkl_client_session *self,
 
 static zkl_connecting_event work(zkl_client_session *self, zkl_connecting_action_kind task) {
     if (zkl_connecting_is_wait(task)) {
-        return (zkl_connecting_event){ .kind = wait_for(self, task) };
+        return (zkl_connecting_event){ .kind = carry_out_wait(self, task) };
     }
     zkl_connecting_event event = { .kind = ZKL_CONNECTING_EVENT_DONE };
     pthread_mutex_unlock(&self->client->mutex);
@@ -301,7 +302,8 @@ static void free_session(zkl_client_session *self) {
     free(self);
 }
 
-/* What another session has been refused is not tried again. */
+/* Returns the protection that a new session begins with. What another session has been refused is
+ * not tried again. */
 static zkl_protection protection_of(const zkl_client *client) {
     const zkl_security *security = &client->security;
     const zkl_client_session *first = client->sessions;
@@ -380,7 +382,8 @@ int zkl_sessions_add(zkl_client *client, zkl_client_session **result) {
 
 /* ---- Beginning and end ------------------------------------------------------- */
 
-/* After the sessions, which may take seconds to end: calls that wait meanwhile have deadlines. */
+/* Stops the timers after the sessions, which may take seconds to end: calls that wait meanwhile
+ * have deadlines. */
 static void stop_timers(zkl_client *client) {
     pthread_mutex_lock(&client->mutex);
     client->timers_stop = true;

@@ -132,8 +132,8 @@ static const zkl_list_listener list_listener = { .listed = on_queue_listed };
 
 /* ---- Beginning and end ---------------------------------------------------------------- */
 
-/* Starts anew what has no watch, as none outlives its session, and what pauses, as it has not found
- * out who leads. */
+/* Looks again where there is no watch, as none outlives its session, and where a watch pauses, as
+ * it has not found out who leads. */
 void zkl_leader_watches_connected(zkl_session *session) {
     for (zkl_leader_watch *watch = session->leader_watches; watch != NULL; watch = watch->next) {
         if (watch->waiter.watch == NULL || watch->pause.timers != NULL) {

@@ -86,7 +86,7 @@ void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUES
 
 /* ---- Operations --------------------------------------------------------------------------- */
 
-static zkl_outcome send_operation(zkl_request_sender *self, const zkl_operation *operation) {
+static zkl_outcome send_as_request(zkl_request_sender *self, const zkl_operation *operation) {
     return zkl_send(&self->session->sender, operation, self->listener->replied, self, NULL);
 }
 
@@ -99,7 +99,7 @@ static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,
         .acl = self->options.origin->options->node_acl,
         .tag = (int)action,
     };
-    return send_operation(self, &transaction);
+    return send_as_request(self, &transaction);
 }
 
 static zkl_outcome create(zkl_request_sender *self, const char *path) {
@@ -110,7 +110,7 @@ static zkl_outcome create(zkl_request_sender *self, const char *path) {
                                      .data = data,
                                      .acl = self->options.origin->options->node_acl,
                                      .tag = ZKL_ACTION_CREATE };
-    return send_operation(self, &creation);
+    return send_as_request(self, &creation);
 }
 
 /* Makes the reader's node and deletes the writer's in one transaction, so that there is always one
@@ -179,7 +179,7 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
     default:
         return ZKL_OUTCOME_REFUSED; /* there is no other */
     }
-    return send_operation(self, &operation);
+    return send_as_request(self, &operation);
 }
 
 /* ---- Replies ------------------------------------------------------------------------------ */
