@@ -554,6 +554,9 @@ bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
         return self->is_renewing && zkl_connection_renew(self, addresses) == ZKL_OK;
     }
     keep_addresses(self, addresses);
+    if (!self->introduced && zkl_transport_is_elsewhere(handle, addresses)) {
+        return zkl_connection_renew(self, addresses) == ZKL_OK; /* this one tries none of them */
+    }
     bool was_connected = zoo_state(handle) == ZOO_CONNECTED_STATE;
     bool closed = zkl_transport_set_servers(&self->transport, handle, addresses);
     if (closed && !self->introduced) {

@@ -4,9 +4,8 @@
 
 #ifdef ZKL_HAS_TLS
 
-#include <errno.h>
 #include <netdb.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +14,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
-#include <utlist.h>
-
-#include "base/process_mutex.h"
+#include "base/threads.h"
 #include "connection/addresses.h"
 #include "connection/failures.h"
+#include "connection/tls_certificate.h"
 #include "connection/tls_files.h"
+#include "connection/tls_process.h"
 
-enum { NAME_SIZE = 16, ADDRESS_SIZE = 128, WHY_SIZE = 112, FILE_SIZE = 32, HOST_SIZE = 256 };
-enum { LEAVE_MS = 2000, EXIT_MS = 5000 };
+enum { ADDRESS_SIZE = 128, WHY_SIZE = 112, FILE_SIZE = 32, LEAVE_MS = 2000 };
 
 /* After a failure, as each attempt takes libzookeeper 25 ms of processor time: it reads all
  * authorities of the system. */
@@ -36,86 +31,75 @@ enum { PAUSE_MS = 200 };
  * not about to be. */
 enum { QUIET_MS = 300 };
 
+/* How often to look whether a thread of libzookeeper has ended. */
+enum { LOOK_MS = 5 };
+
 struct zkl_tls {
+    zkl_tls_member member;  /* first */
     pthread_mutex_t *mutex; /* of the options */
-    char name[NAME_SIZE];   /* of the threads of its handle */
-    zkl_tls_files files;
-    pthread_mutex_t lock; /* of what follows; no other is taken within, but libzookeeper's */
+    zkl_tls_files files;    /* used on errands, and by the I/O thread */
+    int copies;             /* of the certificate and the key, in memory, for libzookeeper */
+    pthread_mutex_t lock;   /* of what follows; no other is taken within, but libzookeeper's */
     pthread_cond_t changed;
     zhandle_t *handle;
     bool begun;       /* the I/O thread is about TLS: the socket is its own */
     int socket;       /* -1: none, or not known yet */
+    pid_t io_thread;  /* that was about TLS last; 0: none was */
     int64_t began_ms; /* the handshake */
     int64_t ended_ms; /* the connection before */
     bool done;
     bool leaving;  /* the server, for others */
     bool closing;  /* no other connection is wanted */
-    bool checked;  /* a certificate was, by check() */
     bool broken;   /* the handle can never connect again */
     bool stopped;  /* its I/O thread is kept from OpenSSL, as that ends */
-    pid_t process; /* that has made it */
     char *servers; /* NULL; or to be given to the handle when the connection is closed */
     char address[ADDRESS_SIZE];
     char why[WHY_SIZE]; /* it failed */
-    zkl_tls *prev, *next;
 };
 
-/* Of the process: all that have a handle, in its mutex. */
-static zkl_tls *all;
-static _Atomic pid_t owner; /* the process that these are of: not a fork of it */
-static atomic_bool is_over; /* OpenSSL ends: exit() was called */
-static uint32_t numbers;
-static int context_index = -1;
+static zkl_tls *tls_of(zkl_tls_member *member) {
+    return (zkl_tls *)member;
+}
 
-/* ---- The server's certificate ------------------------------------------------------------------
+/* ---- A connection; on the I/O thread -----------------------------------------------------------
  */
 
-/* The subject of a certificate is for people: RFC 9525, 2. */
-enum { NAME_FLAGS = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT };
-
-/* "host", "host:port", or "[address]", likewise. An address is no name. */
-static bool is_for(X509 *certificate, const char *server) {
-    char host[HOST_SIZE];
-    bool bracketed = server[0] == '[';
-    snprintf(host, sizeof(host), "%.*s", (int)strcspn(server + bracketed, bracketed ? "]" : ":,"),
-             server + bracketed);
-    ASN1_OCTET_STRING *address = a2i_IPADDRESS(host);
-    bool is_address = address != NULL;
-    ASN1_OCTET_STRING_free(address);
-    return is_address ? X509_check_ip_asc(certificate, host, 0) == 1
-                      : X509_check_host(certificate, host, 0, NAME_FLAGS, NULL) == 1;
+/* Keeps the calling thread for good once exit() was called; with the lock held, which is let go.
+ * While the handle is being closed it returns: exit() waits for that. */
+static void stay_if_process_is_over(zkl_tls *self) {
+    if (zkl_tls_process_is_over() && !self->closing) {
+        self->stopped = true;
+        zkl_condition_broadcast(&self->changed);
+    }
+    while (zkl_tls_process_is_over() && !self->closing) {
+        (void)zkl_condition_wait(&self->changed, &self->lock, INT64_MAX);
+    }
 }
 
 static bool is_named(zkl_tls *self, X509 *certificate) {
     ZKL_WITH_MUTEX(self->mutex);
-    const char *names = self->files.options->tls_server_names;
-    bool named = strcmp(names, "*") == 0;
-    for (; *names != '\0' && !named; names = zkl_addresses_rest(names)) {
-        named = is_for(certificate, names);
-    }
-    return named;
+    return zkl_tls_certificate_is_for(certificate, self->files.options->tls_server_names);
 }
 
-/* In place of OpenSSL's own, which would look at the authorities of the system as well. */
-static int check(X509_STORE_CTX *context, void *arg) {
+/* Verifies the server's certificate in place of OpenSSL, which would look at the authorities of the
+ * system as well. */
+static int check_server(X509_STORE_CTX *context, void *arg) {
     zkl_tls *self = arg;
     X509_STORE_CTX_set0_trusted_stack(context, self->files.authorities);
     bool trusted = X509_verify_cert(context) == 1;
     bool good = trusted && is_named(self, X509_STORE_CTX_get0_cert(context));
     ZKL_WITH_MUTEX(&self->lock);
-    self->checked = self->checked || good;
-    if (!trusted) {
+    if (good) {
+        self->member.is_checked = true;
+    } else if (!trusted) {
         snprintf(self->why, sizeof(self->why), "its certificate is not of tls_ca_file: %s",
                  X509_verify_cert_error_string(X509_STORE_CTX_get_error(context)));
-    } else if (!good) {
+    } else {
         snprintf(self->why, sizeof(self->why), "its certificate is for none of tls_server_names");
         X509_STORE_CTX_set_error(context, X509_V_ERR_HOSTNAME_MISMATCH);
     }
     return good;
 }
-
-/* ---- A connection; on the I/O thread -----------------------------------------------------------
- */
 
 static void note_address(zkl_tls *self) {
     struct sockaddr_storage peer;
@@ -134,8 +118,9 @@ static bool is_wanted(const zkl_tls *self) {
            zkl_addresses_contain(self->servers, self->address, strlen(self->address));
 }
 
-/* libzookeeper waits with select. Without a socket: that was closed by zoo_set_servers between the
- * end of connect and here, and libzookeeper will not make another SSL. */
+/* Notes the socket, or shuts it down where the connection is not wanted. Without a socket it was
+ * closed by zoo_set_servers between the end of connect and here, and libzookeeper will not make
+ * another SSL. (libzookeeper waits with select.) */
 static void begin_handshake(zkl_tls *self, int socket) {
     self->socket = socket;
     self->broken = socket < 0;
@@ -152,21 +137,10 @@ static void begin_handshake(zkl_tls *self, int socket) {
     }
 }
 
-/* For good, with the lock held. */
-static void stop_here(zkl_tls *self) {
-    self->stopped = true;
-    zkl_condition_broadcast(&self->changed);
-    for (;;) {
-        (void)zkl_condition_wait(&self->changed, &self->lock, INT64_MAX);
-    }
-}
-
-static void on_progress(const SSL *ssl, int where, int value) {
-    zkl_tls *self = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
+static void note_progress(zkl_tls *self, const SSL *ssl, int where, int value) {
     ZKL_WITH_MUTEX(&self->lock);
-    if (is_over) {
-        stop_here(self);
-    } else if (where == SSL_CB_HANDSHAKE_START) {
+    stay_if_process_is_over(self);
+    if (where == SSL_CB_HANDSHAKE_START) {
         begin_handshake(self, SSL_get_fd(ssl));
     } else if (where == SSL_CB_HANDSHAKE_DONE) {
         self->done = true;
@@ -176,53 +150,44 @@ static void on_progress(const SSL *ssl, int where, int value) {
     }
 }
 
-/* libzookeeper's threads are started by the thread that opens the handle, and have its name. */
-static zkl_tls *find(void) {
-    static _Thread_local zkl_tls *found;
-    char name[NAME_SIZE] = "";
-    ZKL_WITH_MUTEX(&zkl_process_mutex);
-    if (found == NULL && all != NULL &&
-        pthread_getname_np(pthread_self(), name, sizeof(name)) == 0) {
-        for (found = all; found != NULL && strcmp(found->name, name) != 0; found = found->next) {
-        }
+/* Follows a handshake; OpenSSL calls it. When one begins, the files as they are now are shown in
+ * place of the copies. */
+static void on_progress(const SSL *ssl, int where, int value) {
+    zkl_tls *self = tls_of(zkl_tls_member_of(ssl));
+    bool is_first = where == SSL_CB_HANDSHAKE_START && !self->done;
+    note_progress(self, ssl, where, value);
+    if (is_first) {
+        (void)zkl_tls_files_load(&self->files);
+        zkl_tls_files_show(&self->files, (SSL *)ssl);
     }
-    return found;
 }
 
-/* Called by OpenSSL for each SSL_CTX of the process, on the thread that makes it: libzookeeper
- * makes one for each connection. */
-static void on_context_made(void *context, void *unused, CRYPTO_EX_DATA *data, int index,
-                            long number, void *arg) {
-    zkl_tls *self = find();
-    (void)unused;
-    (void)number;
-    (void)arg;
-    if (self == NULL || CRYPTO_set_ex_data(data, index, self) != 1) {
-        return; /* a connection of ours that is not checked is not used */
-    }
-    pthread_mutex_lock(&self->lock);
+static void begin_connection(zkl_tls_member *member, SSL_CTX *context) {
+    zkl_tls *self = tls_of(member);
+    zkl_tls_await_context(member, false);
+    SSL_CTX_set_cert_verify_callback(context, check_server, self);
+    SSL_CTX_set_info_callback(context, on_progress);
+    ZKL_WITH_MUTEX(&self->lock);
     self->begun = true;
     self->done = false;
+    self->io_thread = gettid();
     self->address[0] = '\0';
     self->why[0] = '\0';
-    if (is_over) {
-        stop_here(self);
-    }
-    pthread_mutex_unlock(&self->lock);
-    (void)zkl_tls_files_load(&self->files); /* what was renewed */
-    SSL_CTX_set_cert_verify_callback(context, check, self);
-    SSL_CTX_set_info_callback(context, on_progress);
+    stay_if_process_is_over(self);
 }
 
-/* While the I/O thread is not about TLS. */
+/* Gives the handle the servers that wait in `servers`. Only while `begun` is false, or on the I/O
+ * thread. libzookeeper compares hosts without their ports, and may take the list for the same as
+ * the last one. */
 static bool give_at_once(zkl_tls *self) {
+    (void)zoo_set_servers(self->handle, ZKL_ADDRESS_OF_NOBODY);
     (void)zoo_set_servers(self->handle, self->servers);
     free(self->servers);
     self->servers = NULL;
     return zoo_state(self->handle) == ZOO_NOTCONNECTED_STATE;
 }
 
-/* libzookeeper itself knows no reason. */
+/* Tells why the connection has failed: libzookeeper itself knows no reason. */
 static void note_failure(zkl_tls *self) {
     if (self->why[0] == '\0' && !self->done && !self->leaving) {
         snprintf(self->why, sizeof(self->why), "%s",
@@ -235,10 +200,19 @@ static void note_failure(zkl_tls *self) {
     }
 }
 
-/* libzookeeper is about to close the socket, and has freed the SSL. So this is the moment in which
- * it can be given other servers: from another thread it would free what the I/O thread uses. But
- * not while it still has to tell that a session has lost its connection, which it would forget. */
-static void end_connection(zkl_tls *self) {
+static void pause_after_failure(zkl_tls *self) {
+    bool failed = self->why[0] != '\0' || !self->done;
+    int64_t deadline_ms = zkl_deadline(failed ? PAUSE_MS : 0);
+    while (!self->leaving && !self->closing && !zkl_tls_process_is_over() &&
+           zkl_condition_wait(&self->changed, &self->lock, deadline_ms)) {
+    }
+}
+
+/* Ends the connection's state. libzookeeper is about to close the socket, and has freed the SSL. So
+ * this is the moment in which it can be given other servers: from another thread it would free what
+ * the I/O thread uses. But not while it still has to tell that a session has lost its connection,
+ * which it would forget. */
+static void forget_connection(zkl_tls *self) {
     if (self->servers != NULL && !self->closing && zoo_state(self->handle) != ZOO_CONNECTED_STATE) {
         (void)give_at_once(self);
     }
@@ -246,40 +220,24 @@ static void end_connection(zkl_tls *self) {
     self->socket = -1;
     self->begun = false;
     self->ended_ms = zkl_clock_ms();
+    zkl_tls_await_context(&self->member, true);
     zkl_condition_broadcast(&self->changed);
 }
 
-static void on_context_freed(void *context, void *arg, CRYPTO_EX_DATA *data, int index, long number,
-                             void *unused) {
-    zkl_tls *self = arg;
-    (void)context;
-    (void)data;
-    (void)index;
-    (void)number;
-    (void)unused;
-    if (self != NULL) {
-        ZKL_WITH_MUTEX(&self->lock);
-        note_failure(self); /* before the pause: somebody may ask */
-        bool failed = self->why[0] != '\0' || !self->done;
-        int64_t deadline_ms = zkl_deadline(failed ? PAUSE_MS : 0);
-        while (!self->leaving && !self->closing && !is_over &&
-               zkl_condition_wait(&self->changed, &self->lock, deadline_ms)) {
-        }
-        if (is_over && !self->closing) {
-            stop_here(self);
-        }
-        end_connection(self);
-    }
+static void end_connection(zkl_tls_member *member) {
+    zkl_tls *self = tls_of(member);
+    ZKL_WITH_MUTEX(&self->lock);
+    note_failure(self); /* before the pause: somebody may ask */
+    pause_after_failure(self);
+    stay_if_process_is_over(self);
+    forget_connection(self);
 }
 
 /* ---- The end of the process --------------------------------------------------------------------
- *
- * exit() ends OpenSSL below the threads that use it, which then crash. OpenSSL can be told not to
- * end, but only by whoever uses it first, which may be the application, and for all of the process.
- * So before it ends the I/O threads are stopped for good, where none of them is in OpenSSL: in
- * these callbacks, or with nobody to connect to.
  */
 
+/* Notes that the request was lost: the I/O thread has left its attempt to connect, and has nobody
+ * left to connect to. */
 static void on_nobody_answers(int rc, const struct Stat *stat, const void *data) {
     zkl_tls *self = (zkl_tls *)data;
     (void)rc;
@@ -289,88 +247,72 @@ static void on_nobody_answers(int rc, const struct Stat *stat, const void *data)
     zkl_condition_broadcast(&self->changed);
 }
 
-/* The question is answered as lost when the I/O thread has tried to connect to nobody. */
-static void send_to_nobody(zkl_tls *self) {
-    (void)zoo_set_servers(self->handle, ZKL_ADDRESS_OF_NOBODY);
-    self->stopped = zoo_aexists(self->handle, "/", 0, on_nobody_answers, self) != ZOK;
+/* Tells whether its I/O thread neither uses OpenSSL again, nor is about to end: then OpenSSL would
+ * free what it keeps for the thread. While the handle is being closed, exit() waits for that
+ * errand. */
+static bool is_out_of_openssl(const zkl_tls *self) {
+    if (self->handle == NULL || self->closing || self->stopped) {
+        return true;
+    }
+    bool has_ended = self->io_thread == 0 || tgkill(getpid(), self->io_thread, 0) != 0;
+    return is_unrecoverable(self->handle) != ZOK && has_ended;
 }
 
-static void stop(zkl_tls *self, int64_t deadline_ms) {
-    ZKL_WITH_MUTEX(&self->lock);
-    bool is_idle = !self->begun && (self->handle == NULL || self->closing);
-    if (self->begun && self->socket >= 0) {
+/* Sends the I/O thread to nobody, unless it is in OpenSSL: there the end of the socket brings it
+ * into one of the calls above. */
+static void turn_away(zkl_tls *self) {
+    if (!self->begun) {
+        (void)zoo_set_servers(self->handle, ZKL_ADDRESS_OF_NOBODY);
+        (void)zoo_aexists(self->handle, "/", 0, on_nobody_answers, self);
+    } else if (self->socket >= 0) {
         (void)shutdown(self->socket, SHUT_RDWR);
-    } else if (!self->begun && !is_idle) {
-        send_to_nobody(self);
     }
     zkl_condition_broadcast(&self->changed);
-    while (!is_idle && !self->stopped &&
-           zkl_condition_wait(&self->changed, &self->lock, deadline_ms)) {
-        is_idle = !self->begun && (self->handle == NULL || self->closing);
-    }
 }
 
-static void on_exit_of_process(void) {
-    int64_t deadline_ms = zkl_deadline(EXIT_MS);
-    if (owner != getpid()) {
-        return; /* a fork has no threads, and perhaps a mutex that one of them had */
+static void stop_connection(zkl_tls_member *member, int64_t deadline_ms) {
+    zkl_tls *self = tls_of(member);
+    ZKL_WITH_MUTEX(&self->lock);
+    if (!is_out_of_openssl(self)) {
+        turn_away(self);
     }
-    pthread_mutex_lock(&zkl_process_mutex);
-    is_over = true; /* nobody joins or leaves from here on */
-    pthread_mutex_unlock(&zkl_process_mutex);
-    for (zkl_tls *one = all; one != NULL; one = one->next) {
-        if (one->process == getpid()) {
-            stop(one, deadline_ms);
-        }
+    while (!is_out_of_openssl(self) && zkl_clock_ms() < deadline_ms) {
+        (void)zkl_condition_wait(&self->changed, &self->lock, zkl_deadline(LOOK_MS));
     }
 }
 
 /* ---- Handles -----------------------------------------------------------------------------------
  */
 
-/* What is registered later is called earlier. */
-static void begin_process(void) {
-    (void)OPENSSL_init_ssl(0, NULL);
-    (void)atexit(on_exit_of_process);
-    context_index = SSL_CTX_get_ex_new_index(0, NULL, on_context_made, NULL, on_context_freed);
-}
+static const zkl_tls_callbacks callbacks = {
+    .begins = begin_connection,
+    .ended = end_connection,
+    .stop = stop_connection,
+};
 
-static bool enlist(zkl_tls *self) {
-    ZKL_WITH_MUTEX(&zkl_process_mutex);
-    self->process = getpid();
-    owner = self->process;
-    snprintf(self->name, sizeof(self->name), "zklock-%08x", ++numbers);
-    if (!is_over) {
-        DL_APPEND(all, self);
+static int begin_tls(void *arg) {
+    zkl_tls *self = arg;
+    if (!zkl_tls_enlist(&self->member)) {
+        return ZKL_SYSTEM;
     }
-    return !is_over;
-}
-
-/* Without a handle. */
-static int read_files(zkl_tls *self) {
-    pthread_mutex_lock(&self->lock);
-    self->begun = !is_over;
-    pthread_mutex_unlock(&self->lock);
-    int status = self->begun ? zkl_tls_files_load(&self->files) : ZKL_SYSTEM;
-    ZKL_WITH_MUTEX(&self->lock);
-    self->begun = false;
-    zkl_condition_broadcast(&self->changed);
-    return status;
+    ZKL_TRY(zkl_tls_files_load(&self->files));
+    self->copies = memfd_create("zklock", MFD_CLOEXEC);
+    bool copied =
+        self->copies >= 0 && zkl_tls_files_copy(&self->files, self->copies, self->member.mark);
+    return copied ? ZKL_OK : ZKL_SYSTEM;
 }
 
 int zkl_tls_make(const zkl_security *options, pthread_mutex_t *mutex, zkl_tls **made) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     zkl_tls *self = calloc(1, sizeof(*self));
     ZKL_TRY(zkl_made(self));
-    pthread_once(&once, begin_process);
+    self->member.callbacks = &callbacks;
     pthread_mutex_init(&self->lock, NULL);
     zkl_condition_begin(&self->changed);
     self->files.options = options;
     self->mutex = mutex;
     self->socket = -1;
-    self->files.copies = memfd_create("zklock", MFD_CLOEXEC);
-    bool may_begin = enlist(self) && self->files.copies >= 0 && context_index >= 0;
-    int status = may_begin ? read_files(self) : ZKL_SYSTEM;
+    self->copies = -1;
+    int status = zkl_tls_run_errand(begin_tls, self);
     if (status != ZKL_OK) {
         zkl_tls_free(self);
         return status;
@@ -379,36 +321,42 @@ int zkl_tls_make(const zkl_security *options, pthread_mutex_t *mutex, zkl_tls **
     return ZKL_OK;
 }
 
-/* The third file is trusted by libzookeeper alone, which is not asked. */
-zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_transport_call *call) {
+/* Opens the handle; with the lock held. The third file is trusted by libzookeeper alone, which is
+ * not asked. */
+static zhandle_t *init_handle(zkl_tls *self, const zkl_transport_call *call) {
     char file[FILE_SIZE];
     char files[3 * FILE_SIZE];
-    snprintf(file, sizeof(file), "/proc/self/fd/%d", self->files.copies);
+    snprintf(file, sizeof(file), "/proc/self/fd/%d", self->copies);
     snprintf(files, sizeof(files), "%s,%s,%s", file, file, file);
     if (access(file, R_OK) != 0) {
         return NULL;
     }
-    (void)read_files(self); /* what was renewed */
-    (void)pthread_setname_np(pthread_self(), self->name);
+    zkl_tls_await_context(&self->member, true);
+    zhandle_t *handle = zookeeper_init_ssl(call->addresses, files, call->watcher, call->timeout_ms,
+                                           call->session, call->context, ZOO_NO_LOG_CLIENTENV);
+    if (handle != NULL) {
+        zoo_set_log_callback(handle, call->log);
+    } else {
+        zkl_tls_await_context(&self->member, false);
+    }
+    return handle;
+}
+
+zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_transport_call *call) {
     ZKL_WITH_MUTEX(&self->lock);
     self->ended_ms = zkl_clock_ms();
-    self->checked = false;
+    self->member.is_checked = false;
     self->broken = false;
     self->closing = false;
+    self->io_thread = 0;
     free(self->servers); /* what was left for another handle */
     self->servers = NULL;
-    self->handle = is_over
-                       ? NULL
-                       : zookeeper_init_ssl(call->addresses, files, call->watcher, call->timeout_ms,
-                                            call->session, call->context, ZOO_NO_LOG_CLIENTENV);
-    if (self->handle != NULL) {
-        zoo_set_log_callback(self->handle, call->log);
-    }
+    self->handle = zkl_tls_process_is_over() ? NULL : init_handle(self, call);
     return self->handle;
 }
 
-/* Waits until the connection is closed: the handle has the other servers then. */
-static void leave(zkl_tls *self) {
+/* Ends the connection, and waits until the handle has the other servers. */
+static void leave_server(zkl_tls *self) {
     int64_t deadline_ms = zkl_deadline(LEAVE_MS);
     self->leaving = true;
     if (self->socket >= 0) {
@@ -419,7 +367,7 @@ static void leave(zkl_tls *self) {
     }
 }
 
-/* When it has just begun it is not known yet with whom. */
+/* Waits until it is known with whom a handshake has begun. */
 static void await_address(zkl_tls *self) {
     int64_t deadline_ms = zkl_deadline(LEAVE_MS);
     while (self->begun && self->socket < 0 && !self->broken &&
@@ -427,20 +375,26 @@ static void await_address(zkl_tls *self) {
     }
 }
 
+/* Tells whether nothing of TLS is about to happen, as long as the lock is held. */
+static bool is_quiet(const zkl_tls *self) {
+    return !self->begun && zkl_clock_ms() - self->ended_ms > QUIET_MS &&
+           !zkl_tls_context_is_being_made();
+}
+
 bool zkl_tls_set_servers(zkl_tls *self, const char *addresses) {
     ZKL_WITH_MUTEX(&self->lock);
     await_address(self);
     free(self->servers);
-    self->servers = is_over ? NULL : strdup(addresses); /* it is to have nobody then */
+    self->servers = zkl_tls_process_is_over() ? NULL : strdup(addresses); /* else it has nobody */
     if (self->servers == NULL) {
         return false;
     }
-    if (!self->begun) { /* and it does not begin, as this has the lock */
-        return zkl_clock_ms() - self->ended_ms > QUIET_MS && give_at_once(self);
+    if (!self->begun) {
+        return is_quiet(self) && give_at_once(self);
     }
     bool stays = is_wanted(self);
     if (!stays) {
-        leave(self);
+        leave_server(self);
     }
     return !stays;
 }
@@ -450,45 +404,50 @@ zkl_session_state zkl_tls_look(zkl_tls *self) {
     if (self->broken) {
         return ZKL_SESSION_STATE_EXPIRED;
     }
-    return zoo_state(self->handle) == ZOO_CONNECTED_STATE && !self->checked
+    return zoo_state(self->handle) == ZOO_CONNECTED_STATE && !self->member.is_checked
                ? ZKL_SESSION_STATE_AUTH_FAILED
                : ZKL_SESSION_STATE_CONNECTING;
 }
 
-bool zkl_tls_closes(zkl_tls *self) {
-    ZKL_WITH_MUTEX(&self->lock);
-    if (is_over) {
-        return false;
-    }
+static int close_handle(void *arg) {
+    zkl_tls *self = arg;
+    pthread_mutex_lock(&self->lock);
     self->closing = true;
     if (self->socket >= 0 && zoo_state(self->handle) != ZOO_CONNECTED_STATE) {
         (void)shutdown(self->socket, SHUT_RDWR);
     }
     zkl_condition_broadcast(&self->changed);
-    return true;
+    pthread_mutex_unlock(&self->lock);
+    (void)zookeeper_close(self->handle);
+    zkl_tls_await_context(&self->member, false);
+    ZKL_WITH_MUTEX(&self->lock);
+    self->handle = NULL;
+    return ZKL_OK;
 }
 
-/* Once OpenSSL ends it stays as it is. */
-static bool delist(zkl_tls *self) {
-    ZKL_WITH_MUTEX(&zkl_process_mutex);
-    if (!is_over) {
-        DL_DELETE(all, self);
-        sk_X509_pop_free(self->files.authorities, X509_free);
-    }
-    return !is_over;
+void zkl_tls_close(zkl_tls *self) {
+    (void)zkl_tls_run_errand(close_handle, self);
 }
 
-void zkl_tls_free(zkl_tls *self) {
-    if (self == NULL || !delist(self)) {
-        return;
-    }
-    if (self->files.copies >= 0) {
-        (void)close(self->files.copies);
+static int free_tls(void *arg) {
+    zkl_tls *self = arg;
+    zkl_tls_delist(&self->member);
+    zkl_tls_files_free(&self->files);
+    if (self->copies >= 0) {
+        (void)close(self->copies);
     }
     zkl_condition_end(&self->changed);
     pthread_mutex_destroy(&self->lock);
     free(self->servers);
     free(self);
+    return ZKL_OK;
+}
+
+/* Frees it. Once exit() was called it stays as it is. */
+void zkl_tls_free(zkl_tls *self) {
+    if (self != NULL) {
+        (void)zkl_tls_run_errand(free_tls, self);
+    }
 }
 
 #else
@@ -526,9 +485,8 @@ zkl_session_state zkl_tls_look(zkl_tls *self) {
     return ZKL_SESSION_STATE_CONNECTING;
 }
 
-bool zkl_tls_closes(zkl_tls *self) {
+void zkl_tls_close(zkl_tls *self) {
     (void)self;
-    return true;
 }
 
 #endif

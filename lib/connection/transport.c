@@ -98,7 +98,7 @@ bool zkl_transport_server(zhandle_t *handle, char address[ZKL_ADDRESS_SIZE]) {
     return state != 0 && state != ZOO_NOTCONNECTED_STATE && !zkl_transport_line_is_ours(address);
 }
 
-static bool is_elsewhere(zhandle_t *handle, const char *addresses) {
+bool zkl_transport_is_elsewhere(zhandle_t *handle, const char *addresses) {
     char address[ZKL_ADDRESS_SIZE];
     return zkl_transport_server(handle, address) &&
            !zkl_addresses_contain(addresses, address, strlen(address));
@@ -111,7 +111,7 @@ static bool give_servers(const zkl_transport *self, zhandle_t *handle, const cha
         (void)zoo_set_servers(handle, ZKL_ADDRESS_OF_NOBODY);
     }
     (void)zoo_set_servers(handle, given);
-    if (is_elsewhere(handle, given)) {
+    if (zkl_transport_is_elsewhere(handle, given)) {
         (void)zoo_set_servers(handle, ZKL_ADDRESS_OF_NOBODY);
         (void)zoo_set_servers(handle, given);
     }
@@ -144,7 +144,9 @@ zkl_session_state zkl_transport_look(const zkl_transport *self, zhandle_t *handl
 }
 
 void zkl_transport_close(zkl_transport *self, zhandle_t *handle) {
-    if (self->tls == NULL || zkl_tls_closes(self->tls)) {
+    if (self->tls != NULL) {
+        zkl_tls_close(self->tls);
+    } else {
         (void)zookeeper_close(handle);
     }
 }

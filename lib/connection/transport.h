@@ -24,8 +24,7 @@ int zkl_transport_check(const zkl_security *options);
 /** To be called before a handle is opened, on its thread. As zkl_transport_check. */
 int zkl_transport_prepare(zkl_transport *self);
 
-/** ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. With the mutex held. The thread must have no other work
- *  (connection/tls.h). */
+/** ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. With the mutex held. */
 int zkl_transport_open(zkl_transport *self, const zkl_transport_call *wanted, zhandle_t **handle);
 
 /** Gives the handle other servers. A connection to one that is not among them is closed: true. */
@@ -33,6 +32,9 @@ bool zkl_transport_set_servers(zkl_transport *self, zhandle_t *handle, const cha
 
 /** As zkl_connection_server. */
 bool zkl_transport_server(zhandle_t *handle, char address[ZKL_ADDRESS_SIZE]);
+
+/** Whether it waits for a server that is none of these, or is connected to it. A hint likewise. */
+bool zkl_transport_is_elsewhere(zhandle_t *handle, const char *addresses);
 
 /** Whether a line of libzookeeper's log is about ZKL_ADDRESS_OF_NOBODY. */
 bool zkl_transport_line_is_ours(const char *line);
@@ -47,7 +49,7 @@ zkl_session_state zkl_transport_look(const zkl_transport *self, zhandle_t *handl
  */
 void zkl_transport_close_on_exec(zhandle_t *handle);
 
-/** As zookeeper_close; without it where the process ends (connection/tls.h). */
+/** As zookeeper_close; without it once exit() was called (zkl_tls_close). */
 void zkl_transport_close(zkl_transport *self, zhandle_t *handle);
 
 void zkl_transport_free(zkl_transport *self);

@@ -1,6 +1,7 @@
 /* TLS, on a server of the test's own: which servers a client trusts, the files that it reads, and
  * the end of its process. With a libzookeeper that has TLS only. */
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <openssl/x509.h>
+
 #include "support/tls_front.h"
 #include "support/unit.h"
 #include "zklock/zklock.h"
 
 enum { ENOUGH_MS = 20000, REFUSED_MS = 400, SHORT_SESSION_MS = 4000, CLIENTS = 8 };
+enum { CLOSED_S = 10 };
 
 extern char **environ;
 
@@ -89,6 +93,34 @@ TEST(only_a_star_alone_stands_for_all_names) {
     tls_keys_end();
 }
 
+/* ---- Authorities ------------------------------------------------------------------------------
+ */
+
+static void expect_of_another_authority(const tls_front *front) {
+    zkl_client_options options = good_options();
+    security.tls_ca_file = tls_file("client.pem");
+    bool is_said = false;
+    for (int ms = REFUSED_MS; ms <= ENOUGH_MS && !is_said; ms *= 2) {
+        options.connect_timeout_ms = ms;
+        EXPECT_INT(open_with(front, &options), ZKL_DISCONNECTED);
+        is_said = strstr(zkl_error_message(), "its certificate is not of tls_ca_file") != NULL;
+    }
+    EXPECT(is_said);
+}
+
+TEST(server_of_another_authority_is_refused_even_if_the_system_trusts_that) {
+    (void)tls_keys_begin();
+    tls_front front;
+    tls_front_begin(&front, "server", "IP:127.0.0.1");
+    expect_of_another_authority(&front);
+    setenv("SSL_CERT_FILE", tls_file("ca.pem"), 1);
+    expect_of_another_authority(&front);
+    unsetenv("SSL_CERT_FILE");
+    EXPECT_INT(front.connections, 0);
+    tls_front_end(&front);
+    tls_keys_end();
+}
+
 /* ---- Servers that do not answer -------------------------------------------------------------- */
 
 /* It accepts connections, and says nothing. */
@@ -139,6 +171,94 @@ TEST(silent_servers_are_tried_once_each_before_one_that_answers) {
     for (int i = 0; i < CLIENTS; i++) {
         expect_each_tried_once();
     }
+    tls_keys_end();
+}
+
+/* Alone, and it says nothing. */
+TEST(close_is_not_held_up_by_a_handshake) {
+    (void)tls_keys_begin();
+    char hosts[32];
+    int silent = be_silent_at("127.0.0.2", hosts);
+    zkl_client *client = NULL;
+    zkl_client_options options = good_options();
+    options.connect_timeout_ms = REFUSED_MS;
+    unit_must_be_done_within(CLOSED_S);
+    EXPECT_INT(zkl_client_open(hosts, &options, &client), ZKL_DISCONNECTED);
+    unit_must_be_done_within(0);
+    EXPECT_INT(count_clients_of(silent) > 0, true);
+    close(silent);
+    tls_keys_end();
+}
+
+/* ---- Connections that follow ----------------------------------------------------------------- */
+
+static bool has(const atomic_int *number, int wanted) {
+    for (int i = 0; i < ENOUGH_MS && *number != wanted; i++) {
+        (void)usleep(1000);
+    }
+    return *number == wanted;
+}
+
+/* Another machine has taken its place, and then it is back. */
+TEST(server_is_checked_at_each_connection_of_a_session) {
+    (void)tls_keys_begin();
+    tls_front front;
+    zkl_client *client = NULL;
+    tls_front_begin(&front, "server", "IP:127.0.0.1");
+    zkl_client_options options = good_options();
+    EXPECT_INT(zkl_client_open(front.hosts, &options, &client), ZKL_OK);
+    tls_front_change(&front, "server", "DNS:elsewhere");
+    tls_front_hang_up(&front);
+    EXPECT(has(&front.refusals, 2));
+    EXPECT_INT(front.connections, 1);
+    tls_front_change(&front, "server", "IP:127.0.0.1");
+    EXPECT(has(&front.connections, 2));
+    EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
+    tls_front_end(&front);
+    tls_keys_end();
+}
+
+TEST(other_servers_are_connected_to_while_the_first_one_answers) {
+    (void)tls_keys_begin();
+    tls_front fronts[2];
+    zkl_client *client = NULL;
+    tls_front_begin(&fronts[0], "server", "IP:127.0.0.1");
+    tls_front_begin(&fronts[1], "server", "IP:127.0.0.1");
+    zkl_client_options options = good_options();
+    EXPECT_INT(zkl_client_open(fronts[0].hosts, &options, &client), ZKL_OK);
+    EXPECT_INT(zkl_client_set_hosts(client, fronts[1].hosts), ZKL_OK);
+    EXPECT(has(&fronts[1].connections, 1));
+    EXPECT(has(&fronts[0].client, -1));
+    EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
+    tls_front_end(&fronts[1]);
+    tls_front_end(&fronts[0]);
+    tls_keys_end();
+}
+
+/* In place of OpenSSL's. Without its mark no connection is recognised as ours, as where
+ * libzookeeper has an OpenSSL of its own. */
+static bool marks_are_lost;
+
+int X509_alias_set1(X509 *x, const unsigned char *name, int len) {
+    int (*set)(X509 *, const unsigned char *, int) = NULL;
+    *(void **)&set = dlsym(RTLD_NEXT, "X509_alias_set1");
+    return marks_are_lost ? 1 : set(x, name, len);
+}
+
+TEST(connection_that_nobody_checks_is_not_used) {
+    (void)tls_keys_begin();
+    tls_front front;
+    tls_front_begin(&front, "server", "IP:127.0.0.1");
+    zkl_client_options options = good_options();
+    setenv("SSL_CERT_FILE", tls_file("ca.pem"), 1); /* libzookeeper by itself accepts it */
+    marks_are_lost = true;
+    EXPECT_INT(open_with(&front, &options), ZKL_AUTH_FAILED);
+    EXPECT(strstr(zkl_error_message(), "the server's certificate could not be checked") != NULL);
+    EXPECT_INT(front.connections, 1);
+    marks_are_lost = false;
+    unsetenv("SSL_CERT_FILE");
+    EXPECT_INT(open_with(&front, &options), ZKL_OK);
+    tls_front_end(&front);
     tls_keys_end();
 }
 

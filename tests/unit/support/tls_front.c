@@ -17,7 +17,8 @@
 
 #include "support/unit.h"
 
-enum { DAY_S = 86400, PIECE_SIZE = 8192, SERIAL_OF_SERVERS = 7, FILES = 8 };
+enum { DAY_S = 86400, PIECE_SIZE = 8192, SERIAL_OF_SERVERS = 7, FILES = 8, FIRST_SERIAL = 2 };
+enum { RSA_BITS = 2048 };
 
 /* ---- Keys and certificates ----------------------------------------------------------------- */
 
@@ -44,8 +45,9 @@ static void add_extension(X509 *certificate, int kind, const char *value) {
 }
 
 /* Makes an identity, signed by the authority, or by itself if there is none yet. */
-static identity make_identity(const char *common_name, long serial, const char *alternative_names) {
-    identity made = { EVP_EC_gen("P-256"), X509_new() };
+static identity make_identity(EVP_PKEY *key, const char *common_name, long serial,
+                              const char *alternative_names) {
+    identity made = { key, X509_new() };
     X509_NAME *subject = X509_get_subject_name(made.certificate);
     bool is_authority = authority.key == NULL;
     X509_set_version(made.certificate, 2);
@@ -85,7 +87,8 @@ static void write_file(const char *name, X509 *certificate, EVP_PKEY *key) {
 }
 
 void tls_keys_renew(long serial) {
-    identity client = make_identity("client", serial, NULL);
+    EVP_PKEY *key = serial == FIRST_SERIAL ? EVP_EC_gen("P-256") : EVP_RSA_gen(RSA_BITS);
+    identity client = make_identity(key, "client", serial, NULL);
     write_file("client.key", NULL, client.key);
     write_file("client.pem", client.certificate, NULL);
     free_identity(&client);
@@ -94,9 +97,9 @@ void tls_keys_renew(long serial) {
 const char *tls_keys_begin(void) {
     snprintf(directory, sizeof(directory), "/tmp/zklock-tls-XXXXXX");
     EXPECT(mkdtemp(directory) != NULL);
-    authority = make_identity("authority", 1, NULL);
+    authority = make_identity(EVP_EC_gen("P-256"), "authority", 1, NULL);
     write_file("ca.pem", authority.certificate, NULL);
-    tls_keys_renew(2);
+    tls_keys_renew(FIRST_SERIAL);
     return directory;
 }
 
@@ -153,6 +156,8 @@ static void serve_client(tls_front *self, int client) {
         note_client(self, ssl);
         carry(ssl, behind);
         (void)close(behind);
+    } else {
+        atomic_fetch_add(&self->refusals, 1);
     }
     SSL_free(ssl);
 }
@@ -178,7 +183,8 @@ static int accept_any(int is_good, X509_STORE_CTX *context) {
 
 static void *make_context(const char *common_name, const char *alternative_names) {
     SSL_CTX *made = SSL_CTX_new(TLS_server_method());
-    identity server = make_identity(common_name, SERIAL_OF_SERVERS, alternative_names);
+    identity server =
+        make_identity(EVP_EC_gen("P-256"), common_name, SERIAL_OF_SERVERS, alternative_names);
     EXPECT_INT(SSL_CTX_use_certificate(made, server.certificate), 1);
     EXPECT_INT(SSL_CTX_use_PrivateKey(made, server.key), 1);
     SSL_CTX_set_verify(made, SSL_VERIFY_PEER, accept_any);
@@ -201,6 +207,12 @@ void tls_front_begin(tls_front *self, const char *common_name, const char *alter
     EXPECT_INT(pthread_create(&self->thread, NULL, serve, self), 0);
 }
 
+void tls_front_change(tls_front *self, const char *common_name, const char *alternative_names) {
+    SSL_CTX_free(self->former);
+    self->former = self->context;
+    self->context = make_context(common_name, alternative_names);
+}
+
 void tls_front_hang_up(tls_front *self) {
     (void)shutdown(self->client, SHUT_RDWR);
 }
@@ -209,6 +221,7 @@ void tls_front_end(tls_front *self) {
     (void)shutdown(self->listener, SHUT_RDWR);
     (void)pthread_join(self->thread, NULL);
     (void)close(self->listener);
+    SSL_CTX_free(self->former);
     SSL_CTX_free(self->context);
     scripted_server_end(&self->behind);
 }
