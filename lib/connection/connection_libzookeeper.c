@@ -12,25 +12,12 @@
 
 #include "base/error_message.h"
 #include "base/threads.h"
-#include "connection/access_list.h"
 #include "connection/addresses.h"
-#include "connection/broken_replies.h"
 #include "connection/failures.h"
-#include "connection/multi_call.h"
+#include "connection/request_call.h"
 #include "connection/return_codes.h"
 #include "connection/transport.h"
 #include "telemetry/log.h"
-
-/* A request on its way. libzookeeper forgets some completions when a handle is
- * closed (lz-forgotten), so they are all kept in a list here. */
-typedef struct pending {
-    zkl_connection *self;
-    zkl_operation_kind kind;
-    zkl_reply_callback *done;
-    void *arg;
-    zkl_multi_call *multi; /* NULL: it is no transaction */
-    struct pending *prev, *next;
-} pending;
 
 struct zkl_connection {
     zkl_operations operations; /* first: the table's functions get a pointer to it */
@@ -40,8 +27,8 @@ struct zkl_connection {
     zhandle_t *handle;
     char *addresses; /* NULL: none yet */
     bool abandoned;
-    pending *pending;
-    size_t accepted; /* credentials, by the servers of this handle */
+    zkl_request_call *pending; /* libzookeeper forgets some (lz-forgotten) */
+    size_t accepted;           /* credentials, by the servers of this handle */
     size_t shown;    /* the index of the one that was given last, perhaps more than once */
     bool introduced; /* all are: from now on libzookeeper repeats them at each connection */
     char scheme[ZKL_SCHEME_MAX + 1]; /* of the one that was given last */
@@ -57,11 +44,6 @@ static zkl_connection *of(zkl_operations *operations) {
 }
 
 /* ---- Requests ------------------------------------------------------------ */
-
-static void free_pending(pending *request) {
-    free(request->multi);
-    free(request);
-}
 
 /* libzookeeper would come back, and hear the same, for ever (lz-comes-back). */
 static void give_up(zkl_connection *self, zkl_session_state state, const char *why) {
@@ -81,9 +63,9 @@ static void look(zkl_connection *self) {
     }
 }
 
-static void answer(const void *data, const zkl_reply *reply) {
-    pending *request = (pending *)data;
-    zkl_connection *self = request->self;
+/* Answers a request, and frees it. */
+static void answer(zkl_request_call *request, const zkl_reply *reply) {
+    zkl_connection *self = request->owner;
     const zkl_reply lost = { .outcome = ZKL_OUTCOME_UNKNOWN };
     pthread_mutex_lock(self->mutex);
     DL_DELETE(self->pending, request);
@@ -96,109 +78,7 @@ static void answer(const void *data, const zkl_reply *reply) {
     request->done(request->arg, reply);
     self->listener.answered(self->listener.arg);
     pthread_mutex_unlock(self->mutex);
-    free_pending(request);
-}
-
-/* A parent that exists is as good as one that was made. */
-static zkl_reply reply_of(int rc, const void *data) {
-    const pending *request = data;
-    bool is_done = request->kind == ZKL_OPERATION_CREATE_PARENT && rc == ZNODEEXISTS;
-    return zkl_reply_of_code(is_done ? ZOK : rc);
-}
-
-static zkl_reply reply_where(bool is_whole, int rc, const void *data) {
-    if (rc == ZOK && !is_whole) {
-        return (zkl_reply){ .outcome = ZKL_OUTCOME_UNKNOWN };
-    }
-    return reply_of(rc, data);
-}
-
-static void on_created(int rc, const char *path, const struct Stat *stat, const void *data) {
-    bool is_whole = zkl_path_is_whole(path);
-    zkl_reply reply = reply_where(is_whole, rc, data);
-    reply.path = is_whole ? path : NULL;
-    reply.zxid = rc == ZOK && stat != NULL ? stat->czxid : 0;
-    answer(data, &reply);
-}
-
-static void on_listed(int rc, const struct String_vector *names, const void *data) {
-    bool is_whole = zkl_names_are_whole(names);
-    zkl_reply reply = reply_where(is_whole, rc, data);
-    if (rc == ZOK && is_whole) {
-        reply.children = (zkl_children){ (const char *const *)names->data, (size_t)names->count };
-    }
-    answer(data, &reply);
-}
-
-/* No value, or one of length -1: the node was made without data. How many bytes there are only
- * `value_length` says: the Stat says what the server pleases. */
-static size_t length_of(const void *data, const char *value, int value_length,
-                        const struct Stat *stat) {
-    bool has_value = ((const pending *)data)->kind == ZKL_OPERATION_GET;
-    int length = has_value && value == NULL ? 0 : has_value ? value_length : stat->dataLength;
-    return length > 0 ? (size_t)length : 0;
-}
-
-static void on_got(int rc, const char *value, int value_length, const struct Stat *stat,
-                   const void *data) {
-    zkl_reply reply = reply_of(rc, data);
-    if (rc == ZOK && stat != NULL) {
-        reply.zxid = stat->czxid;
-        reply.ephemeral_owner = stat->ephemeralOwner;
-        reply.version = stat->version;
-        reply.made_ms = stat->ctime;
-        reply.changed_ms = stat->mtime;
-        reply.children_zxid = stat->pzxid;
-        reply.child_count = stat->numChildren;
-        reply.data_length = length_of(data, value, value_length, stat);
-        reply.data = value_length > 0 ? value : NULL;
-    }
-    answer(data, &reply);
-}
-
-/* Of a set as well. */
-static void on_exists(int rc, const struct Stat *stat, const void *data) {
-    on_got(rc, NULL, 0, stat, data);
-}
-
-static void on_got_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void *data) {
-    bool is_whole = zkl_acl_is_whole(acl);
-    zkl_reply reply = reply_where(is_whole, rc, data);
-    char *text = rc == ZOK && is_whole ? zkl_access_list_write(acl) : NULL;
-    (void)stat;
-    if (text != NULL) {
-        reply.data = text;
-        reply.data_length = strlen(text);
-    } else if (rc == ZOK && is_whole) {
-        reply.outcome = ZKL_OUTCOME_NOT_NOW; /* out of memory */
-    }
-    answer(data, &reply);
-    free(text);
-}
-
-static void on_done(int rc, const void *data) {
-    zkl_reply reply = reply_of(rc, data);
-    answer(data, &reply);
-}
-
-/* ---- Transactions -------------------------------------------------------- */
-
-static void on_transacted(int rc, const void *data) {
-    zkl_reply reply = zkl_multi_call_reply(((const pending *)data)->multi, rc);
-    answer(data, &reply);
-}
-
-/* What it asks for has been written into the request when it returns. */
-static int call_multi(pending *request, const zkl_operation *operation) {
-    zkl_access_list access;
-    zkl_multi_call *all =
-        zkl_multi_call_make(operation, zkl_access_list_read(operation->acl, &access));
-    request->multi = all;
-    if (all == NULL) {
-        return ZSYSTEMERROR;
-    }
-    return zoo_amulti(request->self->handle, (int)all->count, all->prepared, all->results,
-                      on_transacted, request);
+    zkl_call_free(request);
 }
 
 /* ---- Watches ---------------------------------------------------------------- */
@@ -230,71 +110,11 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
 
 /* ---- Sending ---------------------------------------------------------------- */
 
-static ZooWatcherType type_of(zkl_watch_kind kind) {
-    return kind == ZKL_WATCH_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
-}
-
-/* No other call does that (lz-local-removal), and this one asks nobody and waits for nothing. */
 static void forget_watches(zkl_operations *operations, const char *path, zkl_watch_kind kind) {
     zkl_connection *self = of(operations);
     if (self->handle != NULL && !self->abandoned) {
-        (void)zoo_remove_all_watches(self->handle, path, type_of(kind), 1);
+        zkl_call_forget_watches(self->handle, path, kind);
     }
-}
-
-/* Declared as taking a pointer to the function pointer, but takes the function. */
-static int call_remove_watches(zhandle_t *handle, const zkl_operation *operation,
-                               pending *request) {
-    union {
-        void_completion_t function;
-        void_completion_t *as_declared;
-    } completion = { .function = on_done };
-    return zoo_aremove_all_watches(handle, operation->path, type_of(operation->watch_kind), 0,
-                                   completion.as_declared, request);
-}
-
-/* The context of a watch is a number, not a pointer: libzookeeper may still have one to deliver
- * when its waiter has long gone (lz-late-watch). */
-static int call(zhandle_t *handle, const zkl_operation *operation, pending *request) {
-    const char *path = operation->path;
-    const char *data = operation->data;
-    zkl_access_list access;
-    watcher_fn watcher = operation->watch_id != 0 ? on_watch : NULL;
-    void *context = (void *)(uintptr_t)operation->watch_id;
-    switch (operation->kind) {
-    case ZKL_OPERATION_CREATE:
-        return zoo_acreate2(handle, path, data, (int)strlen(data),
-                            zkl_access_list_read(operation->acl, &access),
-                            ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, request);
-    case ZKL_OPERATION_CREATE_PARENT:
-        return zoo_acreate2(handle, path, NULL, -1, zkl_access_list_read(operation->acl, &access),
-                            operation->container ? ZOO_CONTAINER : ZOO_PERSISTENT, on_created,
-                            request);
-    case ZKL_OPERATION_LIST_CHILDREN:
-        return zoo_awget_children(handle, path, watcher, context, on_listed, request);
-    case ZKL_OPERATION_EXISTS:
-    case ZKL_OPERATION_WATCH:
-        return zoo_awexists(handle, path, watcher, context, on_exists, request);
-    case ZKL_OPERATION_DELETE:
-        return zoo_adelete(handle, path, -1, on_done, request);
-    case ZKL_OPERATION_REMOVE_WATCHES:
-        return call_remove_watches(handle, operation, request);
-    case ZKL_OPERATION_TRANSACTION:
-        return call_multi(request, operation);
-    case ZKL_OPERATION_GET:
-        return zoo_aget(handle, path, 0, on_got, request);
-    case ZKL_OPERATION_SET:
-        return zoo_aset(handle, path, data, (int)strlen(data), operation->version, on_exists,
-                        request);
-    case ZKL_OPERATION_GET_ACL:
-        return zoo_aget_acl(handle, path, on_got_acl, request);
-    case ZKL_OPERATION_SET_ACL:
-        (void)zkl_access_list_read(operation->acl, &access);
-        return zoo_aset_acl(handle, path, operation->version, &access.all, on_done, request);
-    case ZKL_OPERATION_KINDS:
-        break;
-    }
-    return ZBADARGUMENTS;
 }
 
 /* What was not sent has no reply that can be lost: it may be sent later. */
@@ -304,18 +124,23 @@ static zkl_outcome send_operation(zkl_operations *operations, const zkl_operatio
     if (self->handle == NULL || self->abandoned) {
         return self->is_renewing ? ZKL_OUTCOME_NOT_NOW : ZKL_OUTCOME_SESSION_OVER;
     }
-    pending *request = malloc(sizeof(*request));
+    zkl_request_call *request = malloc(sizeof(*request));
     if (request == NULL) {
         return ZKL_OUTCOME_NOT_NOW;
     }
-    *request = (pending){ .self = self, .kind = operation->kind, .done = done, .arg = arg };
+    *request = (zkl_request_call){ .owner = self,
+                                   .answer = answer,
+                                   .kind = operation->kind,
+                                   .watcher = on_watch,
+                                   .done = done,
+                                   .arg = arg };
     DL_APPEND(self->pending, request);
-    int rc = call(self->handle, operation, request);
+    int rc = zkl_call(self->handle, operation, request);
     if (rc == ZOK) {
         return ZKL_OUTCOME_OK;
     }
     DL_DELETE(self->pending, request);
-    free_pending(request);
+    zkl_call_free(request);
     zkl_outcome outcome = zkl_outcome_of_code(rc);
     return outcome == ZKL_OUTCOME_UNKNOWN ? ZKL_OUTCOME_NOT_NOW : outcome;
 }
@@ -592,8 +417,8 @@ bool zkl_connection_server(const zkl_connection *self, char address[ZKL_ADDRESS_
 
 /* No thread of libzookeeper is left, and nothing is sent any more. */
 static void answer_forgotten(zkl_connection *self) {
-    pending *request = NULL;
-    pending *next = NULL;
+    zkl_request_call *request = NULL;
+    zkl_request_call *next = NULL;
     DL_FOREACH_SAFE(self->pending, request, next) {
         answer(request, &(zkl_reply){ .outcome = ZKL_OUTCOME_SESSION_OVER });
     }
