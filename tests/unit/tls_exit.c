@@ -1,4 +1,4 @@
-/* A program that ends while TLS connects: tls_test.c runs it many times.
+/* A program that ends while TLS connects: tls_exit_test.c runs it many times.
  * usage: tls_exit HOSTS DIRECTORY MICROSECONDS first|later|closes */
 #include <pthread.h>
 #include <stdio.h>

@@ -16,21 +16,7 @@
 #include "support/unit.h"
 #include "zklock/zklock.h"
 
-enum { ENOUGH_MS = 20000, TRIES_MS = 1500, SHORT_MS = 300, FORK_S = 4, REASON = 77 };
-
-static zkl_security security; /* of the options that were made last */
-
-static zkl_client_options good_options(void) {
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    security = (zkl_security)ZKL_SECURITY_INIT;
-    options.security = &security;
-    options.session_timeout_ms = SCRIPTED_SESSION_MS;
-    options.connect_timeout_ms = ENOUGH_MS;
-    security.tls_ca_file = tls_file("ca.pem");
-    security.tls_certificate_file = tls_file("client.pem");
-    security.tls_key_file = tls_file("client.key");
-    return options;
-}
+enum { TRIES_MS = 1500, SHORT_MS = 300, FORK_S = 4, REASON = 77 };
 
 /* ---- Connections of the application ---------------------------------------------------------- */
 
@@ -47,7 +33,7 @@ static void note_progress(const SSL *ssl, int where, int value) {
 
 /* For as long as it lasts libzookeeper may be making a context. */
 static void *connect_to_nobody(void *arg) {
-    zkl_client_options options = good_options();
+    zkl_client_options options = tls_options();
     zkl_client *client = NULL;
     (void)arg;
     options.connect_timeout_ms = TRIES_MS;
@@ -126,27 +112,18 @@ TEST(connections_of_the_application_are_left_alone_while_ours_connects) {
 
 /* ---- Threads of the application -------------------------------------------------------------- */
 
-static int open_and_close(const char *hosts, const zkl_client_options *options) {
-    zkl_client *client = NULL;
-    int status = zkl_client_open(hosts, options, &client);
-    if (client != NULL) {
-        EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
-    }
-    return status;
-}
-
 TEST(errors_that_openssl_keeps_for_a_thread_are_still_there_after_our_calls) {
     tls_front front;
     (void)tls_keys_begin();
     tls_front_begin(&front, "server", "IP:127.0.0.1");
-    zkl_client_options options = good_options();
-    zkl_security bad_security = security;
+    zkl_client_options options = tls_options();
+    zkl_security bad_security = tls_security;
     zkl_client_options bad = options;
     bad.security = &bad_security;
     bad_security.tls_ca_file = "/nowhere/ca.pem";
     ERR_raise(ERR_LIB_USER, REASON);
-    EXPECT_REFUSED(open_and_close(front.hosts, &bad), "cannot be read: No such file");
-    EXPECT_INT(open_and_close(front.hosts, &options), ZKL_OK);
+    EXPECT_REFUSED(tls_open(&front, &bad), "cannot be read: No such file");
+    EXPECT_INT(tls_open(&front, &options), ZKL_OK);
     EXPECT_INT(ERR_GET_REASON(ERR_peek_error()), REASON);
     EXPECT_INT(ERR_GET_REASON(ERR_peek_last_error()), REASON);
     ERR_clear_error();
@@ -158,7 +135,7 @@ TEST(errors_that_openssl_keeps_for_a_thread_are_still_there_after_our_calls) {
 
 /* It ends as any program does. */
 static void be_a_fork(const char *hosts) {
-    zkl_client_options options = good_options();
+    zkl_client_options options = tls_options();
     zkl_client *client = NULL;
     alarm(FORK_S);
     exit(zkl_client_open(hosts, &options, &client) == ZKL_OK &&
@@ -174,7 +151,7 @@ TEST(fork_uses_tls_and_exits_while_its_parent_stays_connected) {
     (void)tls_keys_begin();
     tls_front_begin(&fronts[0], "server", "IP:127.0.0.1");
     tls_front_begin(&fronts[1], "server", "IP:127.0.0.1");
-    zkl_client_options options = good_options();
+    zkl_client_options options = tls_options();
     EXPECT_INT(zkl_client_open(fronts[0].hosts, &options, &client), ZKL_OK);
     pid_t process = fork();
     if (process == 0) {

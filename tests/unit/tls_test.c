@@ -1,14 +1,9 @@
-/* TLS, on a server of the test's own: which servers a client trusts, the files that it reads, and
- * the end of its process. With a libzookeeper that has TLS only. */
-#include <arpa/inet.h>
+/* TLS, on a server of the test's own: which servers a client trusts, and the files that it reads.
+ * With a libzookeeper that has TLS only. */
 #include <dlfcn.h>
-#include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <openssl/x509.h>
@@ -17,33 +12,7 @@
 #include "support/unit.h"
 #include "zklock/zklock.h"
 
-enum { ENOUGH_MS = 20000, REFUSED_MS = 400, SHORT_SESSION_MS = 4000, CLIENTS = 8 };
-enum { CLOSED_S = 10 };
-
-extern char **environ;
-
-static zkl_security security; /* of the options that were made last */
-
-static zkl_client_options good_options(void) {
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    security = (zkl_security)ZKL_SECURITY_INIT;
-    options.security = &security;
-    options.session_timeout_ms = SCRIPTED_SESSION_MS;
-    options.connect_timeout_ms = ENOUGH_MS;
-    security.tls_ca_file = tls_file("ca.pem");
-    security.tls_certificate_file = tls_file("client.pem");
-    security.tls_key_file = tls_file("client.key");
-    return options;
-}
-
-static int open_with(const tls_front *front, const zkl_client_options *options) {
-    zkl_client *client = NULL;
-    int status = zkl_client_open(front->hosts, options, &client);
-    if (client != NULL) {
-        EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
-    }
-    return status;
-}
+enum { ENOUGH_MS = TLS_ENOUGH_MS, REFUSED_MS = 400 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -52,13 +21,13 @@ static void expect_refused(const char *common_name, const char *alternative_name
                            const char *names, const char *says) {
     tls_front front;
     tls_front_begin(&front, common_name, alternative_names);
-    zkl_client_options options = good_options();
-    security.tls_server_names = names;
+    zkl_client_options options = tls_options();
+    tls_security.tls_server_names = names;
     bool is_trusted = says[0] == '\0';
     bool is_said = false; /* once a handshake has failed */
     for (int ms = is_trusted ? ENOUGH_MS : REFUSED_MS; ms <= ENOUGH_MS && !is_said; ms *= 2) {
         options.connect_timeout_ms = ms;
-        EXPECT_INT(open_with(&front, &options), is_trusted ? ZKL_OK : ZKL_DISCONNECTED);
+        EXPECT_INT(tls_open(&front, &options), is_trusted ? ZKL_OK : ZKL_DISCONNECTED);
         is_said = strstr(zkl_error_message(), says) != NULL;
     }
     EXPECT(is_said);
@@ -97,12 +66,12 @@ TEST(only_a_star_alone_stands_for_all_names) {
  */
 
 static void expect_of_another_authority(const tls_front *front) {
-    zkl_client_options options = good_options();
-    security.tls_ca_file = tls_file("client.pem");
+    zkl_client_options options = tls_options();
+    tls_security.tls_ca_file = tls_file("client.pem");
     bool is_said = false;
     for (int ms = REFUSED_MS; ms <= ENOUGH_MS && !is_said; ms *= 2) {
         options.connect_timeout_ms = ms;
-        EXPECT_INT(open_with(front, &options), ZKL_DISCONNECTED);
+        EXPECT_INT(tls_open(front, &options), ZKL_DISCONNECTED);
         is_said = strstr(zkl_error_message(), "its certificate is not of tls_ca_file") != NULL;
     }
     EXPECT(is_said);
@@ -121,75 +90,6 @@ TEST(server_of_another_authority_is_refused_even_if_the_system_trusts_that) {
     tls_keys_end();
 }
 
-/* ---- Servers that do not answer -------------------------------------------------------------- */
-
-/* It accepts connections, and says nothing. */
-static int be_silent_at(const char *address, char hosts[32]) {
-    struct sockaddr_in place = { .sin_family = AF_INET };
-    socklen_t size = sizeof(place);
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    EXPECT_INT(inet_pton(AF_INET, address, &place.sin_addr), 1);
-    EXPECT_INT(bind(listener, (struct sockaddr *)&place, size), 0);
-    EXPECT_INT(listen(listener, 64), 0);
-    EXPECT_INT(getsockname(listener, (struct sockaddr *)&place, &size), 0);
-    snprintf(hosts, 32, "%s:%d", address, ntohs(place.sin_port));
-    return listener;
-}
-
-static int count_clients_of(int listener) {
-    int count = 0;
-    for (int client = accept(listener, NULL, NULL); client >= 0;
-         client = accept(listener, NULL, NULL)) {
-        close(client);
-        count++;
-    }
-    return count;
-}
-
-/* libzookeeper draws the order. */
-static void expect_each_tried_once(void) {
-    tls_front front;
-    char hosts[2][32];
-    char all[128];
-    zkl_client *client = NULL;
-    tls_front_begin(&front, "server", "IP:127.0.0.1");
-    int silent[] = { be_silent_at("127.0.0.2", hosts[0]), be_silent_at("127.0.0.3", hosts[1]) };
-    snprintf(all, sizeof(all), "%s,%s,%s", hosts[0], hosts[1], front.hosts);
-    zkl_client_options options = good_options();
-    options.session_timeout_ms = SHORT_SESSION_MS;
-    EXPECT_INT(zkl_client_open(all, &options, &client), ZKL_OK);
-    for (size_t i = 0; i < 2; i++) {
-        EXPECT(count_clients_of(silent[i]) <= 1);
-        close(silent[i]);
-    }
-    EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
-    tls_front_end(&front);
-}
-
-TEST(silent_servers_are_tried_once_each_before_one_that_answers) {
-    (void)tls_keys_begin();
-    for (int i = 0; i < CLIENTS; i++) {
-        expect_each_tried_once();
-    }
-    tls_keys_end();
-}
-
-/* Alone, and it says nothing. */
-TEST(close_is_not_held_up_by_a_handshake) {
-    (void)tls_keys_begin();
-    char hosts[32];
-    int silent = be_silent_at("127.0.0.2", hosts);
-    zkl_client *client = NULL;
-    zkl_client_options options = good_options();
-    options.connect_timeout_ms = REFUSED_MS;
-    unit_must_be_done_within(CLOSED_S);
-    EXPECT_INT(zkl_client_open(hosts, &options, &client), ZKL_DISCONNECTED);
-    unit_must_be_done_within(0);
-    EXPECT_INT(count_clients_of(silent) > 0, true);
-    close(silent);
-    tls_keys_end();
-}
-
 /* ---- Connections that follow ----------------------------------------------------------------- */
 
 static bool has(const atomic_int *number, int wanted) {
@@ -205,7 +105,7 @@ TEST(server_is_checked_at_each_connection_of_a_session) {
     tls_front front;
     zkl_client *client = NULL;
     tls_front_begin(&front, "server", "IP:127.0.0.1");
-    zkl_client_options options = good_options();
+    zkl_client_options options = tls_options();
     EXPECT_INT(zkl_client_open(front.hosts, &options, &client), ZKL_OK);
     tls_front_change(&front, "server", "DNS:elsewhere");
     tls_front_hang_up(&front);
@@ -224,7 +124,7 @@ TEST(other_servers_are_connected_to_while_the_first_one_answers) {
     zkl_client *client = NULL;
     tls_front_begin(&fronts[0], "server", "IP:127.0.0.1");
     tls_front_begin(&fronts[1], "server", "IP:127.0.0.1");
-    zkl_client_options options = good_options();
+    zkl_client_options options = tls_options();
     EXPECT_INT(zkl_client_open(fronts[0].hosts, &options, &client), ZKL_OK);
     EXPECT_INT(zkl_client_set_hosts(client, fronts[1].hosts), ZKL_OK);
     EXPECT(has(&fronts[1].connections, 1));
@@ -249,15 +149,15 @@ TEST(connection_that_nobody_checks_is_not_used) {
     (void)tls_keys_begin();
     tls_front front;
     tls_front_begin(&front, "server", "IP:127.0.0.1");
-    zkl_client_options options = good_options();
+    zkl_client_options options = tls_options();
     setenv("SSL_CERT_FILE", tls_file("ca.pem"), 1); /* libzookeeper by itself accepts it */
     marks_are_lost = true;
-    EXPECT_INT(open_with(&front, &options), ZKL_AUTH_FAILED);
+    EXPECT_INT(tls_open(&front, &options), ZKL_AUTH_FAILED);
     EXPECT(strstr(zkl_error_message(), "the server's certificate could not be checked") != NULL);
     EXPECT_INT(front.connections, 1);
     marks_are_lost = false;
     unsetenv("SSL_CERT_FILE");
-    EXPECT_INT(open_with(&front, &options), ZKL_OK);
+    EXPECT_INT(tls_open(&front, &options), ZKL_OK);
     tls_front_end(&front);
     tls_keys_end();
 }
@@ -277,7 +177,7 @@ TEST(files_that_are_renewed_are_shown_at_the_next_connection_of_the_session) {
     tls_front front;
     zkl_client *client = NULL;
     tls_front_begin(&front, "server", "IP:127.0.0.1");
-    zkl_client_options options = good_options();
+    zkl_client_options options = tls_options();
     EXPECT_INT(zkl_client_open(front.hosts, &options, &client), ZKL_OK);
     EXPECT_INT(front.serial_of_client, 2);
     tls_keys_renew(3);
@@ -292,11 +192,11 @@ TEST(key_that_others_may_read_is_refused) {
     (void)tls_keys_begin();
     tls_front front;
     tls_front_begin(&front, "server", "IP:127.0.0.1");
-    zkl_client_options options = good_options();
+    zkl_client_options options = tls_options();
     EXPECT_INT(chmod(tls_file("client.key"), 0640), 0);
-    EXPECT_INT(open_with(&front, &options), ZKL_OK);
+    EXPECT_INT(tls_open(&front, &options), ZKL_OK);
     EXPECT_INT(chmod(tls_file("client.key"), 0604), 0);
-    EXPECT_REFUSED(open_with(&front, &options), "may be read by everybody");
+    EXPECT_REFUSED(tls_open(&front, &options), "may be read by everybody");
     EXPECT_INT(chmod(tls_file("client.key"), 0600), 0);
     tls_front_end(&front);
     tls_keys_end();
@@ -309,57 +209,12 @@ TEST(reason_of_a_refusal_is_there_as_soon_as_it_has_failed) {
     (void)tls_keys_begin();
     tls_front front;
     tls_front_begin(&front, "server", "DNS:elsewhere");
-    zkl_client_options options = good_options();
+    zkl_client_options options = tls_options();
     for (int ms = 60; ms <= 400; ms += 20) {
         options.connect_timeout_ms = ms;
-        EXPECT_INT(open_with(&front, &options), ZKL_DISCONNECTED);
+        EXPECT_INT(tls_open(&front, &options), ZKL_DISCONNECTED);
         EXPECT(strstr(zkl_error_message(), "Success") == NULL);
     }
     tls_front_end(&front);
-    tls_keys_end();
-}
-
-/* ---- The end of a process ------------------------------------------------------------------- */
-
-enum { AT_A_TIME = 6, ROUNDS = 15, STEP_US = 4000 };
-
-static pid_t start_and_exit(const tls_front *front, const char *directory, int at_us,
-                            const char *when) {
-    char microseconds[16];
-    char program[] = TLS_EXIT_PROGRAM;
-    char *arguments[] = { program,      (char *)front->hosts, (char *)directory,
-                          microseconds, (char *)when,         NULL };
-    pid_t process = -1;
-    snprintf(microseconds, sizeof(microseconds), "%d", at_us);
-    EXPECT_INT(posix_spawn(&process, program, NULL, NULL, arguments, environ), 0);
-    return process;
-}
-
-static void expect_ends(const tls_front *front, const char *directory, const char *when) {
-    for (int round = 0; round < ROUNDS; round++) {
-        pid_t processes[AT_A_TIME];
-        for (int i = 0; i < AT_A_TIME; i++) {
-            processes[i] =
-                start_and_exit(front, directory, (round * AT_A_TIME + i) * STEP_US, when);
-        }
-        for (int i = 0; i < AT_A_TIME; i++) {
-            int status = -1;
-            EXPECT_INT(waitpid(processes[i], &status, 0), processes[i]);
-            EXPECT_INT(status, 0); /* 139: it has crashed */
-        }
-    }
-}
-
-TEST(exit_while_tls_connects_crashes_no_process) {
-    const char *directory = tls_keys_begin();
-    tls_front refused;
-    tls_front good;
-    tls_front_begin(&refused, "elsewhere", "DNS:elsewhere");
-    tls_front_begin(&good, "server", "IP:127.0.0.1");
-    expect_ends(&refused, directory, "first");
-    expect_ends(&refused, directory, "later");
-    expect_ends(&good, directory, "closes");
-    tls_front_end(&good);
-    tls_front_end(&refused);
     tls_keys_end();
 }

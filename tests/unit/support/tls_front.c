@@ -225,3 +225,28 @@ void tls_front_end(tls_front *self) {
     SSL_CTX_free(self->context);
     scripted_server_end(&self->behind);
 }
+
+/* ---- Its clients --------------------------------------------------------------------------- */
+
+zkl_security tls_security;
+
+zkl_client_options tls_options(void) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    tls_security = (zkl_security)ZKL_SECURITY_INIT;
+    options.security = &tls_security;
+    options.session_timeout_ms = SCRIPTED_SESSION_MS;
+    options.connect_timeout_ms = TLS_ENOUGH_MS;
+    tls_security.tls_ca_file = tls_file("ca.pem");
+    tls_security.tls_certificate_file = tls_file("client.pem");
+    tls_security.tls_key_file = tls_file("client.key");
+    return options;
+}
+
+int tls_open(const tls_front *self, const zkl_client_options *options) {
+    zkl_client *client = NULL;
+    int status = zkl_client_open(self->hosts, options, &client);
+    if (client != NULL) {
+        EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
+    }
+    return status;
+}

@@ -4,8 +4,9 @@
 #include <stdatomic.h>
 
 #include "support/scripted_server.h"
+#include "zklock/zklock.h"
 
-enum { TLS_PATH_SIZE = 96 };
+enum { TLS_PATH_SIZE = 96, TLS_ENOUGH_MS = 20000 };
 
 typedef struct tls_front {
     char hosts[32];               /* the host list for its client */
@@ -40,3 +41,10 @@ void tls_front_change(tls_front *self, const char *common_name, const char *alte
 void tls_front_hang_up(tls_front *self);
 /** Ends the server. Its client must be closed. */
 void tls_front_end(tls_front *self);
+
+/** The TLS options of the client options that were made last. */
+extern zkl_security tls_security;
+/** Makes options of a client that uses the files of the directory. */
+zkl_client_options tls_options(void);
+/** Opens a client of the server, and closes it again. Returns the status of the first. */
+int tls_open(const tls_front *self, const zkl_client_options *options);
