@@ -1,6 +1,8 @@
 /* The end of a process while TLS connects. With a libzookeeper that has TLS only. */
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,7 +11,7 @@
 
 extern char **environ;
 
-enum { AT_A_TIME = 6, ROUNDS = 15, STEP_US = 4000 };
+enum { AT_A_TIME = 6, ROUNDS = 15, STEP_US = 4000, EXIT_US = 400000 };
 
 static pid_t start_and_exit(const tls_front *front, const char *directory, int at_us,
                             const char *when) {
@@ -49,5 +51,23 @@ TEST(exit_while_tls_connects_crashes_no_process) {
     expect_ends(&good, directory, "closes");
     tls_front_end(&good);
     tls_front_end(&refused);
+    tls_keys_end();
+}
+
+/* The file of the authorities is a pipe: the client stays in OpenSSL until its other end is closed.
+ */
+TEST(exit_waits_until_openssl_is_left) {
+    const char *directory = tls_keys_begin();
+    tls_front front = { .hosts = "127.0.0.1:1" };
+    int status = -1;
+    EXPECT_INT(unlink(tls_file("ca.pem")), 0);
+    EXPECT_INT(mkfifo(tls_file("ca.pem"), 0600), 0);
+    pid_t process = start_and_exit(&front, directory, EXIT_US, "first");
+    int file = open(tls_file("ca.pem"), O_WRONLY | O_CLOEXEC); /* when the client has opened it */
+    (void)usleep(2 * EXIT_US);
+    EXPECT_INT(waitpid(process, &status, WNOHANG), 0);
+    EXPECT_INT(close(file), 0);
+    EXPECT_INT(waitpid(process, &status, 0), process);
+    EXPECT_INT(status, 0);
     tls_keys_end();
 }

@@ -8,6 +8,8 @@
 
 #include <openssl/x509.h>
 
+#include "connection/addresses.h"
+#include "connection/tls.h"
 #include "support/tls_front.h"
 #include "support/unit.h"
 #include "zklock/zklock.h"
@@ -132,6 +134,46 @@ TEST(other_servers_are_connected_to_while_the_first_one_answers) {
     EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
     tls_front_end(&fronts[1]);
     tls_front_end(&fronts[0]);
+    tls_keys_end();
+}
+
+static void ignore_event(zhandle_t *handle, int type, int state, const char *path, void *context) {
+    (void)handle;
+    (void)type;
+    (void)state;
+    (void)path;
+    (void)context;
+}
+
+static void ignore_line(const char *line) {
+    (void)line;
+}
+
+/* The second one fails once, and is then given what waits for it. */
+TEST(servers_that_wait_for_a_handle_are_not_given_to_the_next_one) {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    zkl_tls *tls = NULL;
+    tls_front front;
+    (void)tls_keys_begin();
+    tls_front_begin(&front, "server", "DNS:elsewhere");
+    (void)tls_options();
+    tls_security.tls_server_names = "127.0.0.1";
+    zkl_transport_call call = { .addresses = "127.0.0.1:1",
+                                .watcher = ignore_event,
+                                .timeout_ms = SCRIPTED_SESSION_MS,
+                                .log = ignore_line };
+    EXPECT_INT(zkl_tls_make(&tls_security, &mutex, &tls), ZKL_OK);
+    EXPECT(zkl_tls_open(tls, &call) != NULL);
+    EXPECT(!zkl_tls_set_servers(tls, ZKL_ADDRESS_OF_NOBODY)); /* it has just begun */
+    zkl_tls_close(tls);
+    call.addresses = front.hosts;
+    EXPECT(zkl_tls_open(tls, &call) != NULL);
+    EXPECT(has(&front.refusals, 1));
+    tls_front_change(&front, "server", "IP:127.0.0.1");
+    EXPECT(has(&front.connections, 1));
+    zkl_tls_close(tls);
+    zkl_tls_free(tls);
+    tls_front_end(&front);
     tls_keys_end();
 }
 
