@@ -372,18 +372,16 @@ static void connect_now(zkl_connection *self) {
 }
 
 /* Nothing may be sent before the credentials, so another handle goes on where this one would wait
- * for the closed socket. */
+ * for the closed socket. This one is told of none of the addresses, or it would try the next. */
 bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
     zhandle_t *handle = self->handle; /* no other thread changes it */
     if (handle == NULL) {
         return self->is_renewing && zkl_connection_renew(self, addresses) == ZKL_OK;
     }
     keep_addresses(self, addresses);
-    if (!self->introduced && zkl_transport_is_elsewhere(handle, addresses)) {
-        return zkl_connection_renew(self, addresses) == ZKL_OK; /* this one tries none of them */
-    }
     bool was_connected = zoo_state(handle) == ZOO_CONNECTED_STATE;
-    bool closed = zkl_transport_set_servers(&self->transport, handle, addresses);
+    bool left = !self->introduced && zkl_transport_is_elsewhere(handle, addresses);
+    bool closed = left || zkl_transport_set_servers(&self->transport, handle, addresses);
     if (closed && !self->introduced) {
         return zkl_connection_renew(self, addresses) == ZKL_OK;
     }
