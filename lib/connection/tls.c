@@ -24,7 +24,7 @@
 enum { ADDRESS_SIZE = 128, WHY_SIZE = 112, FILE_SIZE = 32, LEAVE_MS = 2000 };
 
 /* After a failure, as each attempt takes libzookeeper 25 ms of processor time: it reads all
- * authorities of the system. */
+ * authorities of the system (lz-slow-context). */
 enum { PAUSE_MS = 200 };
 
 /* A connection that is not about TLS by then waits for the other machine, or there is none: it is
@@ -82,7 +82,7 @@ static bool is_named(zkl_tls *self, X509 *certificate) {
 }
 
 /* Verifies the server's certificate in place of OpenSSL, which would look at the authorities of the
- * system as well. */
+ * system as well (lz-authorities), and at no name (lz-server-names). */
 static int check_server(X509_STORE_CTX *context, void *arg) {
     zkl_tls *self = arg;
     X509_STORE_CTX_set0_trusted_stack(context, self->files.authorities);
@@ -120,7 +120,7 @@ static bool is_wanted(const zkl_tls *self) {
 
 /* Notes the socket, or shuts it down where the connection is not wanted. Without a socket it was
  * closed by zoo_set_servers between the end of connect and here, and libzookeeper will not make
- * another SSL. (libzookeeper waits with select.) */
+ * another SSL. It waits with select (lz-select). */
 static void begin_handshake(zkl_tls *self, int socket) {
     self->socket = socket;
     self->broken = socket < 0;
@@ -177,8 +177,8 @@ static void begin_connection(zkl_tls_member *member, SSL_CTX *context) {
 }
 
 /* Gives the handle the servers that wait in `servers`. Only while `begun` is false, or on the I/O
- * thread. libzookeeper compares hosts without their ports, and may take the list for the same as
- * the last one. */
+ * thread. libzookeeper compares hosts without their ports (lz-ports), and may take the list for the
+ * same as the last one. */
 static bool give_at_once(zkl_tls *self) {
     (void)zoo_set_servers(self->handle, ZKL_ADDRESS_OF_NOBODY);
     (void)zoo_set_servers(self->handle, self->servers);
@@ -187,7 +187,7 @@ static bool give_at_once(zkl_tls *self) {
     return zoo_state(self->handle) == ZOO_NOTCONNECTED_STATE;
 }
 
-/* Tells why the connection has failed: libzookeeper itself knows no reason. */
+/* Tells why the connection has failed: libzookeeper itself knows no reason (lz-reasons). */
 static void note_failure(zkl_tls *self) {
     if (self->why[0] == '\0' && !self->done && !self->leaving) {
         snprintf(self->why, sizeof(self->why), "%s",
@@ -210,8 +210,8 @@ static void pause_after_failure(zkl_tls *self) {
 
 /* Ends the connection's state. libzookeeper is about to close the socket, and has freed the SSL. So
  * this is the moment in which it can be given other servers: from another thread it would free what
- * the I/O thread uses. But not while it still has to tell that a session has lost its connection,
- * which it would forget. */
+ * the I/O thread uses (lz-freed-ssl). But not while it still has to tell that a session has lost
+ * its connection, which it would forget. */
 static void forget_connection(zkl_tls *self) {
     if (self->servers != NULL && !self->closing && zoo_state(self->handle) != ZOO_CONNECTED_STATE) {
         (void)give_at_once(self);
@@ -355,7 +355,8 @@ zhandle_t *zkl_tls_open(zkl_tls *self, const zkl_transport_call *call) {
     return self->handle;
 }
 
-/* Ends the connection, and waits until the handle has the other servers. */
+/* Ends the connection, a handshake too (lz-handshake), and waits until the handle has the other
+ * servers. */
 static void leave_server(zkl_tls *self) {
     int64_t deadline_ms = zkl_deadline(LEAVE_MS);
     self->leaving = true;

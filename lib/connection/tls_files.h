@@ -21,9 +21,9 @@ int zkl_tls_files_load(zkl_tls_files *self);
 /** Frees what was read. */
 void zkl_tls_files_free(zkl_tls_files *self);
 
-/** Writes the certificates and the key into a file, for libzookeeper, and puts `mark` beside the
- *  first certificate: SSL_CTX_get0_certificate and X509_alias_get0 find it there, and no server is
- *  sent it. */
+/** Writes the certificates and the key into a file, for libzookeeper (lz-files), and puts `mark`
+ * beside the first certificate: SSL_CTX_get0_certificate and X509_alias_get0 find it there, and no
+ * server is sent it. */
 bool zkl_tls_files_copy(const zkl_tls_files *self, int descriptor, const char *mark);
 
 /** Has the connection show these, and not what libzookeeper has read. */

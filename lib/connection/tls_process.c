@@ -180,7 +180,8 @@ bool zkl_tls_context_is_being_made(void) {
 
 /* ---- The end of the process ---------------------------------------------------------------- */
 
-/* Keeps all threads of ours from OpenSSL, which ends when this returns. */
+/* Keeps all threads of ours, and libzookeeper's (lz-exit), from OpenSSL, which ends when this
+ * returns. */
 static void on_end_of_openssl(void) {
     int64_t deadline_ms = zkl_deadline(EXIT_MS);
     if (!is_of_this_process()) {
