@@ -63,6 +63,7 @@ static void on_caught_up(zkl_connecting *self, const zkl_connecting_event *event
 static void on_disconnected(zkl_connecting *self, const zkl_connecting_event *event,
                             zkl_connecting_actions *actions) {
     note_lag(self, event);
+    self->awaits_credential = false;
     self->stage = ZKL_CONNECTING_STAGE_SEEKING;
     add(actions, ZKL_CONNECTING_ACTION_PASS_ON);
 }

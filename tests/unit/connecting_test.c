@@ -256,6 +256,17 @@ TEST(new_handle_is_shown_nothing_that_it_did_not_ask_for) {
     TELLS(DONE, "WAIT_FOR_SERVER");
 }
 
+/* The next server answers while the connection to it is being replaced, and the one after is
+ * silent: it would be given the time of a credential, without having been shown any. */
+TEST(credential_that_a_lost_server_awaited_is_shown_to_no_other) {
+    begin();
+    TELLS(DONE, "LEAVE_SILENT_SERVER");
+    TELLS(CREDENTIAL_AWAITED, "");
+    TELLS_THAT(DISCONNECTED, renewed, "PASS_ON");
+    TELLS(DONE, "LOOK_UP_IF_DUE");
+    TELLS(DONE, "WAIT_FOR_SERVER");
+}
+
 TEST(session_without_a_handle_gets_one_before_all_else) {
     begin_connected();
     TELLS(CREDENTIALS_CHANGED, "WAKE");
