@@ -42,6 +42,7 @@ typedef struct zkl_client_request {
 typedef struct zkl_client_delivery {
     zkl_message message; /* first */
     zkl_delivery_kind kind;
+    uint32_t handle; /* of which it is: an old one tells nothing any more, but answers */
     zkl_session_news news;
     zkl_client_request *request;
     zkl_outcome lost; /* of a request without an answer */
@@ -66,6 +67,7 @@ struct zkl_connection {
     bool abandoned;
     bool closing;
     bool lacks_handle; /* it has left the last connection, and could open no other */
+    uint32_t handle;   /* how many it has left */
     bool heard_at_close;
     zkl_wire *wire;
     int64_t session_id;

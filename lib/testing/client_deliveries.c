@@ -140,6 +140,10 @@ static void free_delivery(zkl_client_delivery *item) {
 static void deliver(void *arg, zkl_message *message) {
     zkl_connection *self = arg;
     zkl_client_delivery *item = (zkl_client_delivery *)message;
+    if (item->kind != ZKL_DELIVERY_REPLY && item->handle != self->handle) {
+        free_delivery(item);
+        return;
+    }
     pthread_mutex_lock(self->mutex);
     switch (item->kind) {
     case ZKL_DELIVERY_REPLY:
@@ -173,6 +177,7 @@ static const zkl_ensemble_options *options_now(void) {
 void zkl_client_pass_on(zkl_connection *self, zkl_client_delivery *item) {
     const zkl_ensemble_options *options = options_now();
     bool slow = zkl_world_chance(options->rates.slow_delivery);
+    item->handle = self->handle;
     const zkl_range *range = slow ? &options->slow_delivery_us : &options->delivery_us;
     int64_t delay_us = zkl_world_random_between(range->low, range->high);
     if (delay_us == 0 && self->deliveries.first == NULL) {

@@ -477,6 +477,7 @@ bool zkl_client_leave(zkl_connection *self, const char *addresses) {
         return false;
     }
     hang_up(self);
+    self->handle++;
     self->state = ZKL_CLIENT_WAITING;
     self->listener.is_anonymous = false;
     forget_credentials(self);
@@ -491,6 +492,8 @@ bool zkl_client_leave(zkl_connection *self, const char *addresses) {
 
 void zkl_client_connect_again(zkl_connection *self) {
     lose_connection(self);
+    self->retry_us = zkl_world_now_us(); /* a new handle does not pause */
+    set_timer(self);
 }
 
 bool zkl_client_has_socket(const zkl_connection *self) {

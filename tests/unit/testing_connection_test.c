@@ -5,7 +5,7 @@
 
 #include "support/caller.h"
 
-enum { TIMEOUT_MS = 600 };
+enum { TIMEOUT_MS = 600, LATE_MS = 300 };
 
 static zkl_ensemble *ensemble;
 
@@ -170,6 +170,28 @@ TEST(nothing_is_told_of_a_session_that_was_given_up) {
     (void)zkl_ensemble_expire(ensemble, self.session_id);
     run_ms(50);
     EXPECT_LOG(&self, "list OK a b"); /* but requests are answered */
+    caller_close(&self);
+    caller_world_end();
+}
+
+/* As libzookeeper's watchers do: the connection has another handle when they are called. */
+TEST(nothing_is_told_of_a_handle_that_was_left) {
+    caller self;
+    zkl_ensemble_options options = caller_options();
+    options.delivery_us = (zkl_range){ LATE_MS * MS, LATE_MS * MS };
+    ensemble = caller_world_begin(1, &options);
+    make_nodes();
+    caller_open(&self, TIMEOUT_MS);
+    run_ms(LATE_MS + 5);
+    EXPECT_LOG(&self, "connected");
+    caller_exists(&self, "/p/a", 1);
+    run_ms(LATE_MS + 5);
+    EXPECT_LOG(&self, "exists OK");
+    (void)zkl_ensemble_delete(ensemble, "/p/a");
+    run_ms(5);
+    EXPECT_INT(zkl_connection_renew(self.connection, "here:2181"), ZKL_OK);
+    run_ms(2 * LATE_MS);
+    EXPECT_LOG(&self, "connecting\nconnected");
     caller_close(&self);
     caller_world_end();
 }
