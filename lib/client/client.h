@@ -39,6 +39,8 @@ typedef struct zkl_client_session {
      * all */
     char *rest;
     bool moved; /* the task that is under way has found other addresses */
+    int64_t asked_for_ms; /* when its time to connect began */
+    int64_t sought_ms;    /* since when the connection has tried the addresses that it has */
     int64_t looked_up_ms;
     int64_t not_left_before_ms; /* no server is left before, as that has just failed */
     pthread_t thread;

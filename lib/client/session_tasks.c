@@ -17,9 +17,20 @@ static int connect_session(zkl_client_session *self) {
                                self->client->options.session_timeout_ms);
 }
 
+/* Begins the time to connect, but not anew: whoever waits for a session that is opened once more,
+ * as the servers did not take what it showed them, has waited since then. */
+static void begin_time_to_connect(zkl_client_session *self) {
+    int64_t now_ms = zkl_clock_ms();
+    bool is_first = self->connect_status == ZKL_PENDING;
+    if (is_first || now_ms - self->asked_for_ms >= self->client->options.connect_timeout_ms) {
+        self->asked_for_ms = now_ms;
+    }
+}
+
 static bool open_session(zkl_client_session *self) {
     zkl_connection_close(self->connection);
     int status = connect_session(self);
+    begin_time_to_connect(self);
     ZKL_WITH_MUTEX(&self->client->mutex);
     self->connect_status = status;
     zkl_condition_broadcast(&self->client->changed);

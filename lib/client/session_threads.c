@@ -130,6 +130,9 @@ static void on_session_news(void *arg, const zkl_session_news *news) {
         return;
     }
     self->news = *news;
+    if (news->state == ZKL_SESSION_STATE_CONNECTING) {
+        self->sought_ms = zkl_clock_ms();
+    }
     (void)take_step(
         self, &(zkl_connecting_event){ .kind = kinds[news->state], .renewed = news->renewed });
     tell_threads(self);
@@ -197,18 +200,29 @@ static void *fire_timers(void *arg) {
 
 /* ---- Waiting, with the mutex held ------------------------------------------------------------ */
 
+/* Returns how long the session is still there, or may still be sought, since its server is
+ * sought. */
+static int64_t left_ms(const zkl_client_session *self) {
+    if (!self->session.established) {
+        return self->asked_for_ms + self->client->options.connect_timeout_ms - self->sought_ms;
+    }
+    return zkl_session_left_ms(&self->session) + zkl_clock_ms() - self->sought_ms;
+}
+
 /* Draws a time between the session's patience and half of it: clients that lost the same server do
  * not ask the others, and the name servers, at the same moments. */
-static int64_t patience_ms(const zkl_client_session *self) {
+static int64_t end_of_patience_ms(const zkl_client_session *self) {
     const zkl_client_options *options = &self->client->options;
-    bool stands = self->session.established;
+    const zkl_session *session = &self->session;
     const zkl_connecting_times times = {
         .connect_timeout_ms = options->connect_timeout_ms,
-        .session_timeout_ms = stands ? self->session.timeout_ms : options->session_timeout_ms,
+        .session_timeout_ms =
+            session->established ? session->timeout_ms : options->session_timeout_ms,
+        .left_ms = left_ms(self),
         .addresses = (int64_t)zkl_addresses_count(self->addresses),
     };
-    return zkl_session_shorten(&self->session,
-                               zkl_connecting_patience_ms(&self->connecting, &times));
+    return self->sought_ms +
+           zkl_session_shorten(session, zkl_connecting_patience_ms(&self->connecting, &times));
 }
 
 static int64_t end_of_wait_ms(const zkl_client_session *self, zkl_connecting_action_kind wait) {
@@ -216,7 +230,7 @@ static int64_t end_of_wait_ms(const zkl_client_session *self, zkl_connecting_act
     case ZKL_CONNECTING_ACTION_WAIT_TO_TRY_AGAIN:
         return zkl_deadline(ZKL_RETRY_PAUSE_MS);
     case ZKL_CONNECTING_ACTION_WAIT_FOR_SERVER:
-        return zkl_deadline(patience_ms(self));
+        return end_of_patience_ms(self);
     case ZKL_CONNECTING_ACTION_WAIT_FOR_CREDENTIAL:
         return zkl_deadline(CREDENTIAL_MS);
     case ZKL_CONNECTING_ACTION_WAIT_TO_LOOK_UP:
@@ -261,6 +275,13 @@ static zkl_connecting_event_kind carry_out_wait(zkl_client_session *self,
     return ZKL_CONNECTING_EVENT_DONE;
 }
 
+/* Tells whether a task only looks names up: the server that is being asked meanwhile stays the
+ * same. */
+static bool is_look_up(zkl_connecting_action_kind task) {
+    return task == ZKL_CONNECTING_ACTION_LOOK_UP_NEW_SERVERS ||
+           task == ZKL_CONNECTING_ACTION_LOOK_UP || task == ZKL_CONNECTING_ACTION_LOOK_UP_IF_DUE;
+}
+
 static zkl_connecting_event work(zkl_client_session *self, zkl_connecting_action_kind task) {
     if (zkl_connecting_is_wait(task)) {
         return (zkl_connecting_event){ .kind = carry_out_wait(self, task) };
@@ -274,6 +295,9 @@ static zkl_connecting_event work(zkl_client_session *self, zkl_connecting_action
     event.moved = self->moved && task != ZKL_CONNECTING_ACTION_OPEN;
     event.lacks_handle = zkl_connection_lacks_handle(self->connection);
     pthread_mutex_lock(&self->client->mutex);
+    if (!is_look_up(task)) {
+        self->sought_ms = zkl_clock_ms();
+    }
     return event;
 }
 

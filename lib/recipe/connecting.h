@@ -146,7 +146,8 @@ bool zkl_connecting_is_wait(zkl_connecting_action_kind task);
 typedef struct zkl_connecting_times {
     int64_t connect_timeout_ms;
     int64_t session_timeout_ms; /* that was negotiated, or is asked for */
-    int64_t addresses;
+    int64_t left_ms;            /* of the session; before it stands, of the time to connect */
+    int64_t addresses;          /* there is one at least */
 } zkl_connecting_times;
 
 /** Returns how long WAIT_FOR_SERVER may take, at most: a server that does not answer is left

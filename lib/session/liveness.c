@@ -169,7 +169,7 @@ zkl_outcome zkl_liveness_settle(zkl_liveness *liveness) {
 
 /* ---- The probes ---------------------------------------------------------------- */
 
-static int64_t silence_of(const zkl_liveness *liveness) {
+int64_t zkl_liveness_silence_ms(const zkl_liveness *liveness) {
     return now_of(liveness) - heard_ms(liveness);
 }
 
@@ -178,7 +178,7 @@ static int64_t silence_of(const zkl_liveness *liveness) {
  * 3.9.3). A request would wait there for ever too. */
 static bool is_given_up(const zkl_liveness *liveness) {
     int64_t limit = (int64_t)ZKL_TIMEOUTS_OF_SILENCE_MAX * liveness->lease.timeout_ms;
-    return silence_of(liveness) >= limit && liveness->abandon(liveness->arg);
+    return zkl_liveness_silence_ms(liveness) >= limit && liveness->abandon(liveness->arg);
 }
 
 static void set_probe_timer(zkl_liveness *liveness) {
@@ -276,7 +276,7 @@ bool zkl_liveness_may_grant(const zkl_liveness *liveness) {
 }
 
 bool zkl_liveness_is_silent(const zkl_liveness *liveness) {
-    return silence_of(liveness) >= longest_silence_of(liveness);
+    return zkl_liveness_silence_ms(liveness) >= longest_silence_of(liveness);
 }
 
 void zkl_liveness_begin(zkl_liveness *liveness, int32_t lease_tick_ms) {

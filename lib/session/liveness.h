@@ -102,5 +102,8 @@ zkl_outcome zkl_liveness_settle(zkl_liveness *liveness);
  *  connection that seems to stand. */
 #define ZKL_TIMEOUTS_OF_SILENCE_MAX 3
 
+/** Returns how long ago the servers have heard of the session, at most. */
+int64_t zkl_liveness_silence_ms(const zkl_liveness *liveness);
+
 /** Tells whether no answer has come for so long that the session may have expired. */
 bool zkl_liveness_is_silent(const zkl_liveness *liveness);

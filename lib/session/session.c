@@ -47,6 +47,16 @@ int64_t zkl_session_shorten(const zkl_session *session, int64_t pause_ms) {
     return pause_ms - random % (pause_ms / 2 + 1);
 }
 
+/* Takes it that the servers have heard of it when they last answered. If it was idle, that is long
+ * ago; but then libzookeeper has pinged them, and noticed their silence after two thirds of the
+ * timeout. */
+int64_t zkl_session_left_ms(const zkl_session *session) {
+    int64_t unconnected_ms = zkl_session_now_ms(session) - session->unconnected_ms;
+    int64_t silence_ms = (int64_t)session->timeout_ms * 2 / 3 + unconnected_ms;
+    int64_t unheard_ms = zkl_liveness_silence_ms(&session->liveness);
+    return session->timeout_ms - (unheard_ms < silence_ms ? unheard_ms : silence_ms);
+}
+
 int64_t zkl_session_left_behind_ms(const zkl_session *session) {
     if (session->left_behind_ms == 0) {
         return 0;

@@ -70,6 +70,10 @@ void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t durat
 
 int64_t zkl_session_now_ms(const zkl_session *session);
 
+/** Returns how long the servers keep the session at least, whose connection is lost; less than 0:
+ *  it may be over. */
+int64_t zkl_session_left_ms(const zkl_session *session);
+
 /** Returns how long nodes of a session that we gave up may still be there; 0: none is. The servers
  *  end it at the latest when they have been at work for its timeout: a server whose connection
  *  stays has had no new leader, which would give every session its time anew. INT64_MAX: there is

@@ -20,6 +20,7 @@ enum {
     LONG_TIMEOUT_MS = 40000,      /* 20 ticks */
     MOVES = 8,
     SEEDS = 100,
+    SERVERS = 5,
     ALL_SERVERS = 7 /* as a set: three */
 };
 
@@ -221,6 +222,53 @@ static void open_beside_silent_servers(void *arg) {
 
 TEST(silent_servers_do_not_cost_the_first_session) {
     zkl_testing_run_seeds(1, SEEDS, NULL, open_beside_silent_servers, NULL);
+}
+
+/* The one that answers refuses the session's digest, and a second session is sought without one. */
+static void open_without_digests(void *arg) {
+    (void)arg;
+    zkl_client *client = NULL;
+    zkl_ensemble_refuse_digests(zkl_ensemble_current(), true);
+    zkl_holes_open(~(UINT32_C(1) << zkl_testing_random(SERVERS)));
+    ZKL_TESTING_EXPECT(zkl_client_open("server:2181", NULL, &client) == ZKL_OK);
+    ZKL_TESTING_EXPECT(zkl_client_close(client, LONG_TIMEOUT_MS) == ZKL_OK);
+}
+
+TEST(silent_servers_do_not_cost_a_session_whose_digest_is_refused) {
+    zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
+    options.servers = SERVERS;
+    zkl_testing_run_seeds(1, SEEDS, &options, open_without_digests, NULL);
+}
+
+static void open_while_names_are_slow(void *arg) {
+    zkl_names_take(5 * (int64_t)SECOND_US);
+    open_beside_silent_servers(arg);
+}
+
+/* A silent server is left for another while its names are looked up. */
+TEST(slow_names_and_silent_servers_do_not_cost_the_first_session) {
+    zkl_testing_run_seeds(1, SEEDS, NULL, open_while_names_are_slow, NULL);
+}
+
+/* The connection dies in silence, so two thirds of the timeout are over when that is noticed, and
+ * all servers are silent but one. */
+static void lose_in_silence(void *arg) {
+    (void)arg;
+    participant_open_with(&holder, PARTICIPANT_TIMEOUT_MS);
+    ZKL_TESTING_EXPECT(participant_acquire(&holder, 0) == ZKL_OK);
+    zkl_holes_open(~(UINT32_C(1) << zkl_testing_random(SERVERS)));
+    ZKL_TESTING_EXPECT(
+        zkl_ensemble_cut(zkl_ensemble_current(), information().session_id, ZKL_CUT_SILENT));
+    zkl_testing_sleep(PARTICIPANT_TIMEOUT_MS);
+    ZKL_TESTING_EXPECT(information().sessions_expired == 0);
+    ZKL_TESTING_EXPECT(strcmp(holder.news, "suspect held ") == 0);
+    participant_close(&holder);
+}
+
+TEST(session_that_is_lost_in_silence_outlives_four_silent_servers) {
+    zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
+    options.servers = SERVERS;
+    zkl_testing_run_seeds(1, SEEDS, &options, lose_in_silence, NULL);
 }
 
 /* All are tried again and again, and the only one that comes back is found. */

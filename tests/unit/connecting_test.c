@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "connection/addresses.h"
 #include "support/unit.h"
 
 #define NAME(name) #name,
@@ -574,33 +575,181 @@ TEST(every_state_that_can_be_reached_keeps_the_rules) {
 
 /* ---- Patience ------------------------------------------------------------------------------- */
 
-static int64_t patience_ms(bool established, unsigned waits, int64_t addresses) {
+static int64_t patience_ms(bool established, unsigned waits, int64_t addresses, int64_t left_ms) {
     const zkl_connecting self = { .established = established, .waits = waits };
     const zkl_connecting_times times = { .connect_timeout_ms = 6000,
                                          .session_timeout_ms = 12000,
+                                         .left_ms = left_ms,
                                          .addresses = addresses };
     return zkl_connecting_patience_ms(&self, &times);
 }
 
 TEST(addresses_share_the_time_to_connect_the_later_the_longer) {
-    EXPECT_INT(patience_ms(false, 0, 3), 1000);
-    EXPECT_INT(patience_ms(false, 1, 3), 2000);
-    EXPECT_INT(patience_ms(false, 2, 3), 3000);
-    EXPECT_INT(patience_ms(false, 7, 3), 3000);
-    EXPECT_INT(patience_ms(false, 0, 1), 6000);
-    EXPECT_INT(patience_ms(false, 0, 100), 100); /* never less */
+    EXPECT_INT(patience_ms(false, 0, 3, 6000), 1000);
+    EXPECT_INT(patience_ms(false, 1, 3, 5000), 2000);
+    EXPECT_INT(patience_ms(false, 1, 3, 5500),
+               2200); /* what the first has left is for the others */
+    EXPECT_INT(patience_ms(false, 2, 3, 3000), 3000);
+    EXPECT_INT(patience_ms(false, 3, 3, 0), 3000); /* all have been tried */
+    EXPECT_INT(patience_ms(false, 7, 3, -9000), 3000);
+    EXPECT_INT(patience_ms(false, 0, 1, 6000), 6000);
+    EXPECT_INT(patience_ms(false, 0, 100, 6000), 100); /* never less */
+    EXPECT_INT(patience_ms(false, 2, 3, -1), 100);
 }
 
-TEST(session_outlives_two_silent_servers) {
-    EXPECT_INT(patience_ms(true, 0, 3), 2000);
-    EXPECT_INT(patience_ms(true, 3, 3), 2000);
-    EXPECT_INT(patience_ms(true, 4, 3), 4000);
+TEST(addresses_share_what_is_left_of_a_session) {
+    EXPECT_INT(patience_ms(true, 0, 3, 12000), 2000);
+    EXPECT_INT(patience_ms(true, 0, 3, 4000), 1333);
+    EXPECT_INT(patience_ms(true, 2, 3, 1334), 1334);
+    EXPECT_INT(patience_ms(true, 0, 9, 12000), 1333);
+    EXPECT_INT(patience_ms(true, 5, 9, 12000), 2000);
+    EXPECT_INT(patience_ms(true, 0, 100, 6000), 100);
+    EXPECT_INT(patience_ms(true, 2, 3, -1), 100);
+}
+
+TEST(servers_that_may_be_slow_get_twice_as_long_once_all_have_been_tried) {
+    EXPECT_INT(patience_ms(true, 3, 3, -1), 2000);
+    EXPECT_INT(patience_ms(true, 4, 3, -1), 4000);
+    EXPECT_INT(patience_ms(true, 9, 9, -1), 4000);
+}
+
+TEST(short_session_is_not_spent_on_one_server) {
+    const zkl_connecting self = { .established = true };
+    const zkl_connecting_times times = { .session_timeout_ms = 120,
+                                         .left_ms = 120,
+                                         .addresses = 1 };
+    EXPECT_INT(zkl_connecting_patience_ms(&self, &times), 20);
 }
 
 TEST(new_session_waits_for_no_server_longer_than_most_of_its_time_out) {
     const zkl_connecting self = { .established = false };
-    const zkl_connecting_times times = { .connect_timeout_ms = 60000,
-                                         .session_timeout_ms = 6000,
-                                         .addresses = 1 };
+    const zkl_connecting_times times = {
+        .connect_timeout_ms = 60000, .session_timeout_ms = 6000, .left_ms = 60000, .addresses = 1
+    };
     EXPECT_INT(zkl_connecting_patience_ms(&self, &times), 4000);
+}
+
+/* ---- Every order of silent servers ------------------------------------------------------------
+ * Each set of silent servers, in each order in which they can be tried: the first that is not
+ * silent is asked before the time is over, and none is asked twice before. */
+
+enum { SERVERS_MAX = 5, SERVER_TIME_MS = 100 /* connecting.c: PATIENCE_MIN_MS */ };
+
+typedef struct search {
+    unsigned servers;
+    char order[SERVERS_MAX + 1]; /* of their names, in which the connection tries what it has */
+    bool established;
+    bool shortened; /* by chance each gets half of its patience, or all of it */
+    zkl_connecting_times times;
+} search;
+
+static char *addresses_of(unsigned servers) {
+    return strndup("a,b,c,d,e", (size_t)2 * servers - 1);
+}
+
+static char first_in_order(const search *self, const char *rest) {
+    const char *next = self->order;
+    while (strchr(rest, *next) == NULL) {
+        next++;
+    }
+    return *next;
+}
+
+/* Leaves the silent server, as the tasks that follow each other say. */
+static void leave(const char *all, char **rest, char silent) {
+    TELLS(DONE, "LEAVE_SILENT_SERVER");
+    while (machine.under_way != ZKL_CONNECTING_ACTION_WAIT_FOR_SERVER) {
+        zkl_connecting_event event = { .kind = ZKL_CONNECTING_EVENT_DONE };
+        zkl_connecting_actions actions;
+        if (machine.under_way == ZKL_CONNECTING_ACTION_LEAVE_SILENT_SERVER) {
+            char *others = zkl_addresses_others(all, *rest, (char[2]){ silent, '\0' });
+            free(*rest);
+            *rest = others;
+        }
+        zkl_connecting_step(&machine, &event, &actions);
+    }
+}
+
+static void begin_search(const search *self) {
+    begin();
+    if (self->established) {
+        TELLS(CONNECTED, "PASS_ON WAKE");
+        TELLS(DISCONNECTED, "PASS_ON");
+        TELLS(WOKEN, "WAIT_FOR_SERVER");
+    }
+}
+
+/* Returns how much time is left when a server that answers is asked; -1: a silent one was asked
+ * twice before. */
+static int64_t left_when_found(search *self, unsigned silent) {
+    char *all = addresses_of(self->servers);
+    char *rest = strdup(all);
+    unsigned asked = 0;
+    begin_search(self);
+    char now = first_in_order(self, rest);
+    while ((silent >> (now - 'a') & 1U) != 0 && (asked >> (now - 'a') & 1U) == 0) {
+        int64_t patience = zkl_connecting_patience_ms(&machine, &self->times);
+        self->times.left_ms -= self->shortened ? (patience + 1) / 2 : patience;
+        asked |= 1U << (now - 'a');
+        leave(all, &rest, now);
+        now = first_in_order(self, rest);
+    }
+    free(all);
+    free(rest);
+    return (asked >> (now - 'a') & 1U) != 0 ? -1 : self->times.left_ms;
+}
+
+static void expect_found(const search *wanted) {
+    for (unsigned silent = 0; silent < (1U << wanted->servers) - 1; silent++) {
+        search self = *wanted;
+        int64_t left_ms = left_when_found(&self, silent);
+        EXPECT(left_ms >= SERVER_TIME_MS);
+    }
+}
+
+static void swap(char *one, char *other) {
+    char kept = *one;
+    *one = *other;
+    *other = kept;
+}
+
+/* Expects it in each order of those behind the first ones. */
+static void expect_found_in_each_order(search *self, unsigned first) {
+    if (first == self->servers) {
+        expect_found(self);
+        return;
+    }
+    for (unsigned i = first; i < self->servers; i++) {
+        swap(&self->order[first], &self->order[i]);
+        expect_found_in_each_order(self, first + 1);
+        swap(&self->order[first], &self->order[i]);
+    }
+}
+
+static void expect_found_within(bool established, int64_t ms, int64_t of_session_ms) {
+    for (unsigned servers = 1; servers <= SERVERS_MAX; servers++) {
+        for (unsigned shortened = 0; shortened < 2; shortened++) {
+            search self = { .servers = servers,
+                            .order = "abcde",
+                            .established = established,
+                            .shortened = shortened != 0,
+                            .times = { .connect_timeout_ms = ms,
+                                       .session_timeout_ms = of_session_ms,
+                                       .left_ms = ms,
+                                       .addresses = servers } };
+            expect_found_in_each_order(&self, 0);
+        }
+    }
+}
+
+TEST(new_session_finds_the_server_that_answers_in_whatever_order_they_are_tried) {
+    expect_found_within(false, 15000, 30000);
+    expect_found_within(false, 15000, 1000);
+    expect_found_within(false, SERVERS_MAX * SERVER_TIME_MS, 30000);
+}
+
+TEST(session_finds_the_server_that_answers_before_it_is_over) {
+    expect_found_within(true, 30000, 30000);
+    expect_found_within(true, 10000, 30000);
+    expect_found_within(true, SERVERS_MAX * SERVER_TIME_MS, 30000);
 }

@@ -90,6 +90,26 @@ TEST(session_is_silent_two_periods_after_its_connection_or_last_answer) {
     live_finish(stage);
 }
 
+/* It lasts from what was answered last, or from its pings, of which we do not hear. */
+TEST(session_that_is_lost_lasts_its_timeout_from_when_the_servers_heard_of_it) {
+    run_stage *stage = live_open(0);
+    stage_hold(stage, &stage->a);
+    live_stop_for(stage, 1000);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    EXPECT_INT(zkl_session_left_ms(&stage->session), SESSION_TIMEOUT_MS - 1000);
+    live_stop_for(stage, SESSION_TIMEOUT_MS);
+    EXPECT_INT(zkl_session_left_ms(&stage->session), -1000);
+    stage_connect(stage, SESSION_ID);
+    live_stop_for(stage, 10 * SESSION_TIMEOUT_MS);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    EXPECT_INT(zkl_session_left_ms(&stage->session), SESSION_TIMEOUT_MS / 3);
+    live_stop_for(stage, 1000);
+    EXPECT_INT(zkl_session_left_ms(&stage->session), SESSION_TIMEOUT_MS / 3 - 1000);
+    stage_connect(stage, SESSION_ID);
+    stage_hush(stage);
+    live_finish(stage);
+}
+
 /* ---- The session's end ------------------------------------------------------------------------
  */
 
