@@ -345,14 +345,15 @@ TEST(lost_node_is_lent_no_more) {
 
 /* ---- Walks ---------------------------------------------------------------------------------- */
 
-/* Beside the machine it keeps an account of its own, by the events alone. */
+/* Beside the machine it keeps an account of its own, by the events alone. What can happen next goes
+ * by that account, so that a walk ends whatever the machine does. */
 typedef struct walk {
     unit_random random;
     bool reads;
-    unsigned hand_offs_max;
+    int hand_offs_max;
     int64_t number;
-    unsigned waiters, holders, writes;
-    unsigned since_alone; /* lent since then */
+    int waiters, holders, writes; /* below 0: the machine is wrong */
+    int since_alone;              /* lent since then */
     bool is_granted;
     bool is_over;
     bool was_called;
@@ -406,12 +407,12 @@ static bool is_wanted_by_nobody(const walk *self) {
 }
 
 /* To how many it is to be lent now: to no fewer, and to no more. */
-static unsigned count_due(const walk *self, const zkl_lending_event *event) {
+static int count_due(const walk *self, const zkl_lending_event *event) {
     bool is_first = event->kind == ZKL_LENDING_EVENT_GRANTED;
     bool is_settled = self->writes == 0 && !self->is_doubtful;
     bool is_free = self->reads || (self->holders == 0 && is_settled);
-    unsigned most = self->reads || self->waiters == 0 ? self->waiters : 1;
-    unsigned left = self->hand_offs_max - self->since_alone;
+    int most = self->reads || self->waiters == 0 ? self->waiters : 1;
+    int left = self->hand_offs_max - self->since_alone;
     if (self->is_over || !self->is_granted) {
         return 0;
     }
@@ -447,10 +448,10 @@ static void check_action(walk *self, const zkl_lending_event *event,
     case ZKL_LENDING_ACTION_LEND:
         EXPECT_INT(action->number, self->number + 1);
         self->number += action->count;
-        self->waiters -= action->count;
-        self->holders += action->count;
+        self->waiters -= (int)action->count;
+        self->holders += (int)action->count;
         if (event->kind != ZKL_LENDING_EVENT_GRANTED && !is_wanted_by_nobody(self)) {
-            self->since_alone += action->count;
+            self->since_alone += (int)action->count;
         }
         EXPECT(self->reads || self->holders == 1);
         break;
@@ -495,20 +496,23 @@ static void walk_step(walk *self, zkl_lending_event event) {
     bool is_told = kind == ZKL_LENDING_ACTION_WAKE || kind == ZKL_LENDING_ACTION_BUSY ||
                    event.kind == ZKL_LENDING_EVENT_WENT;
     EXPECT(is_told || !is_in_vain(self, &event));
+    EXPECT_INT(lending.waiters, self->waiters);
+    EXPECT_INT(lending.holders, self->holders);
+    EXPECT_INT(lending.writes, self->writes);
 }
 
 static bool can_happen(const walk *self, zkl_lending_event_kind kind) {
     bool is_asked = lending.stage == ZKL_LENDING_STAGE_ASKED;
     switch (kind) {
     case ZKL_LENDING_EVENT_WENT:
-        return lending.waiters > 0;
+        return self->waiters > 0;
     case ZKL_LENDING_EVENT_RETURNED:
     case ZKL_LENDING_EVENT_WRITING:
-        return lending.holders > 0;
+        return self->holders > 0;
     case ZKL_LENDING_EVENT_WRITTEN:
-        return lending.writes > 0;
+        return self->writes > 0;
     case ZKL_LENDING_EVENT_GRANTED:
-        return is_asked && lending.waiters > 0;
+        return is_asked && self->waiters > 0;
     case ZKL_LENDING_EVENT_ALONE:
         return !is_asked && !self->was_called;
     case ZKL_LENDING_EVENT_NEWCOMER:
@@ -519,6 +523,7 @@ static bool can_happen(const walk *self, zkl_lending_event_kind kind) {
     case ZKL_LENDING_EVENT_ENDED:
         return unit_random_below((unit_random *)&self->random, 10) == 0;
     case ZKL_LENDING_EVENT_CAME:
+        return !self->is_over;
     case ZKL_LENDING_EVENT_TURN:
         break;
     }
@@ -534,7 +539,7 @@ static void wander(walk *self) {
                                 .late = unit_random_below(&self->random, 8) == 0 };
     event.only_try = kind == ZKL_LENDING_EVENT_CAME && unit_random_below(&self->random, 3) == 0;
     event.lost = kind == ZKL_LENDING_EVENT_WRITTEN && unit_random_below(&self->random, 4) == 0;
-    event.idle = kind == ZKL_LENDING_EVENT_TURN && lending.holders == 0 &&
+    event.idle = kind == ZKL_LENDING_EVENT_TURN && self->holders == 0 &&
                  unit_random_below(&self->random, 4) == 0;
     if (can_happen(self, kind)) {
         walk_step(self, event);
@@ -546,10 +551,10 @@ static void heal(walk *self) {
     const zkl_lending_event turn = { .kind = ZKL_LENDING_EVENT_TURN,
                                      .in_touch = true,
                                      .watched = true };
-    if (lending.stage == ZKL_LENDING_STAGE_ASKED && lending.waiters > 0) {
+    if (lending.stage == ZKL_LENDING_STAGE_ASKED && self->waiters > 0) {
         walk_step(self, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_GRANTED });
     }
-    while (lending.writes > 0) {
+    while (self->writes > 0) {
         walk_step(self, (zkl_lending_event){
                             .kind = ZKL_LENDING_EVENT_WRITTEN, .in_touch = true, .watched = true });
     }
@@ -560,14 +565,14 @@ static void heal(walk *self) {
                                              .watched = true });
     }
     walk_step(self, turn); /* that was asked for, perhaps */
-    while (lending.holders > 0) {
+    while (self->holders > 0) {
         walk_step(self, (zkl_lending_event){ .kind = ZKL_LENDING_EVENT_RETURNED,
                                              .in_touch = true,
                                              .watched = true });
     }
     walk_step(self, turn);
     if (!self->is_over) {
-        EXPECT_INT(lending.waiters, 0);
+        EXPECT_INT(self->waiters, 0);
         EXPECT(lending.retains && !lending.called && !lending.doubtful);
     }
 }
@@ -577,8 +582,8 @@ TEST(random_walks_break_no_rule) {
         walk self = { .random = unit_random_begin(seed) };
         self.reads = unit_random_below(&self.random, 2) == 0;
         bool retains = unit_random_below(&self.random, 2) == 0;
-        self.hand_offs_max = unit_random_below(&self.random, 4);
-        lending = zkl_lending_begin(self.reads, retains, self.hand_offs_max);
+        self.hand_offs_max = (int)unit_random_below(&self.random, 4);
+        lending = zkl_lending_begin(self.reads, retains, (unsigned)self.hand_offs_max);
         for (unsigned i = unit_random_below(&self.random, 80); i > 0; i--) {
             wander(&self);
         }

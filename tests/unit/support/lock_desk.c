@@ -1,8 +1,10 @@
 #include "support/lock_desk.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error_message.h"
 #include "client/client.h"
@@ -88,6 +90,20 @@ void zkl_sessions_free(zkl_client *client) {
     }
 }
 
+/* ---- Waiting for the contender ------------------------------------------------------ */
+
+/* Nobody waits so long unless the contender hangs, however slow the machine is. */
+enum { PATIENCE_S = 30 };
+
+static void wait_for(pthread_cond_t *condition, pthread_mutex_t *mutex, const char *fault) {
+    struct timespec latest;
+    (void)clock_gettime(CLOCK_REALTIME, &latest);
+    latest.tv_sec += PATIENCE_S;
+    if (pthread_cond_timedwait(condition, mutex, &latest) == ETIMEDOUT) {
+        unit_fail_for_good(fault);
+    }
+}
+
 /* ---- The contender ---------------------------------------------------------------- */
 
 static void *run_tasks(void *arg) {
@@ -121,7 +137,7 @@ void desk_begin(lock_desk *desk, desk_task *task, int64_t timeout_ms) {
 int desk_join(lock_desk *desk) {
     pthread_mutex_lock(&desk->mutex);
     while (desk->task != NULL) {
-        pthread_cond_wait(&desk->changed, &desk->mutex);
+        wait_for(&desk->changed, &desk->mutex, "the contender's call does not return");
     }
     int status = desk->status;
     zkl_error_set(desk->message);
@@ -232,7 +248,7 @@ void desk_leave(lock_desk *desk) {
 void desk_enter_at_calls(lock_desk *desk, size_t calls) {
     desk_enter(desk);
     while (desk->fake.call_count < calls) {
-        pthread_cond_wait(&desk->called, &desk->client->mutex);
+        wait_for(&desk->called, &desk->client->mutex, "the contender's call asks for nothing");
     }
 }
 

@@ -2,7 +2,8 @@
  * A lock handle over scripted operations: the test answers as ZooKeeper would. The client is a real
  * one, but its sessions have no threads and no server, and its timers fire when the test says so
  * (lock_desk.c stands in for session_threads.c at link time). The desk's contender, one thread from
- * beginning to end, makes the blocking calls; the test waits for its requests, never for a time.
+ * beginning to end, makes the blocking calls; the test waits for its requests, never for a time. A
+ * contender that hangs fails the test.
  */
 #pragma once
 
