@@ -346,6 +346,31 @@ TEST(each_has_its_own_deadline_and_cancel) {
     borrowers_end();
 }
 
+static void note_status(void *arg, int status, const zkl_grant *grant) {
+    int *told = arg;
+    (void)grant;
+    *told = status;
+}
+
+/* The application may run that callback much later. */
+TEST(waiter_whose_time_is_over_is_lent_nothing_before_its_callback_runs) {
+    int told = RELATIVE_WAITS;
+    borrowers_begin_dispatching(10);
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire_async(handles[1].lock, ZKL_EXCLUSIVE, RELATIVE_SOON_MS, NULL,
+                                      note_status, &told),
+               ZKL_OK);
+    borrower_start(&handles[2], ZKL_FOREVER);
+    soon();
+    EXPECT_INT(borrower_release(&handles[0]), ZKL_OK);
+    soon();
+    EXPECT_INT(handles[2].status, ZKL_OK);
+    EXPECT_INT(zkl_client_dispatch(lending_client, NULL), ZKL_OK);
+    EXPECT_INT(told, ZKL_TIMEOUT);
+    EXPECT_INT(borrower_join(&handles[2]), ZKL_OK);
+    borrowers_end();
+}
+
 TEST(holder_that_closes_hands_on) {
     borrowers_begin(10, 0, 0);
     EXPECT_INT(borrower_acquire(&handles[5], ZKL_FOREVER), ZKL_OK);
@@ -532,4 +557,20 @@ TEST(end_of_the_client_ends_all) {
     relative_close(&rival);
     zkl_testing_expect_clean(RELATIVE_SESSION_MS);
     zkl_testing_end();
+}
+
+/* The client's sessions are gone by then. */
+TEST(waiter_whose_thread_wakes_after_the_end_of_its_client_is_told_of_it) {
+    borrowers_begin(10, 0, 0);
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    zkl_testing_process *stopped = zkl_testing_process_make();
+    zkl_testing_process_enter(stopped);
+    borrower_start(&handles[1], ZKL_FOREVER);
+    zkl_testing_process_enter(NULL);
+    zkl_testing_pause(stopped, 10L * RELATIVE_SESSION_MS);
+    EXPECT_INT(zkl_client_close(lending_client, RELATIVE_SESSION_MS), ZKL_OK);
+    lending_client = NULL;
+    EXPECT_INT(handles[1].status, RELATIVE_WAITS);
+    EXPECT_INT(borrower_join(&handles[1]), ZKL_CLOSED);
+    borrowers_end();
 }

@@ -7,15 +7,15 @@ borrower handles[BORROWERS];
 size_t handles_open;
 relative rival;
 
-void borrowers_begin(int32_t hand_offs, int64_t hand_off_ms, int64_t retain_ms) {
+static void begin(zkl_dispatch dispatch, const zkl_lending *lending) {
     zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     zkl_testing_begin(NULL);
     client_options.session_timeout_ms = RELATIVE_SESSION_MS;
-    client_options.lease_tick_ms = retain_ms > 0 ? LEASE_TICK_MS : 0;
+    client_options.lease_tick_ms = lending->retain_ms > 0 ? LEASE_TICK_MS : 0;
     client_options.metrics = 1;
-    options.lending = &(zkl_lending){ sizeof(zkl_lending), .hand_offs = hand_offs,
-                                      .hand_off_ms = hand_off_ms, .retain_ms = retain_ms };
+    client_options.dispatch = dispatch;
+    options.lending = lending;
     EXPECT_INT(zkl_client_open("server:2181", &client_options, &lending_client), ZKL_OK);
     for (size_t i = 0; i < BORROWERS; i++) {
         handles[i] = (borrower){ .grant = ZKL_GRANT_INIT };
@@ -23,6 +23,16 @@ void borrowers_begin(int32_t hand_offs, int64_t hand_off_ms, int64_t retain_ms) 
     }
     handles_open = BORROWERS;
     relative_open(&rival, ZKL_EXCLUSIVE, NULL);
+}
+
+void borrowers_begin(int32_t hand_offs, int64_t hand_off_ms, int64_t retain_ms) {
+    const zkl_lending lending = { sizeof(lending), .hand_offs = hand_offs,
+                                  .hand_off_ms = hand_off_ms, .retain_ms = retain_ms };
+    begin(ZKL_DISPATCH_THREAD, &lending);
+}
+
+void borrowers_begin_dispatching(int32_t hand_offs) {
+    begin(ZKL_DISPATCH_CALLER, &(zkl_lending){ sizeof(zkl_lending), .hand_offs = hand_offs });
 }
 
 void borrowers_end(void) {
