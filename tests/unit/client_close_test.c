@@ -100,7 +100,8 @@ typedef enum outage { UNANSWERED, DISCONNECTED } outage;
 typedef struct other_call {
     int (*call)(void);
     void (*close)(void);
-    int status; /* that it returned */
+    int status;       /* that it returned */
+    int64_t ended_ms; /* when it returned */
 } other_call;
 
 static zkl_lock *lock;
@@ -174,6 +175,7 @@ static void close_election(void) {
 static void make_call(void *arg) {
     other_call *self = arg;
     self->status = self->call();
+    self->ended_ms = zkl_testing_now_ms();
 }
 
 static void close_handles(void) {
@@ -230,6 +232,39 @@ TEST(close_ends_a_release_of_all_without_servers) {
 TEST(close_ends_a_resignation_without_servers) {
     close_ends(resign_for_ever, close_election, UNANSWERED, ZKL_PENDING);
     close_ends(resign_for_ever, close_election, DISCONNECTED, ZKL_PENDING);
+}
+
+enum { RELEASE_MS = DRAIN_MS + 5 * SOON_MS };
+
+static int release_in_time(void) {
+    return zkl_lock_release(lock, RELEASE_MS);
+}
+
+/* No server answers, and so the end of the session may take longer than the release. */
+static int release_while_the_client_closes(uint64_t seed) {
+    other_call other = { .call = release_in_time };
+    begin(seed);
+    hold();
+    cut_off(UNANSWERED);
+    int64_t begun_ms = zkl_testing_now_ms();
+    zkl_testing_task *task = zkl_testing_start(make_call, &other);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_client_close(client, 0), ZKL_PENDING);
+    zkl_testing_join(task);
+    EXPECT(other.ended_ms - begun_ms <= RELEASE_MS + AT_ONCE_MS);
+    close_handles();
+    zkl_testing_end();
+    return other.status;
+}
+
+TEST(deadline_of_a_release_passes_while_the_sessions_of_its_client_end) {
+    int pending = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        int status = release_while_the_client_closes(seed);
+        EXPECT(status == ZKL_PENDING || status == ZKL_CLOSED);
+        pending += status == ZKL_PENDING ? 1 : 0;
+    }
+    EXPECT(pending > 0);
 }
 
 /* ---- Several sessions, and such as were given up --------------------------------------------- */
