@@ -89,6 +89,36 @@ TEST(next_session_is_opened_ahead_once_and_used_when_the_first_is_full) {
     close_emptied(desk);
 }
 
+static void tell(lock_desk *desk, size_t session, zkl_session_state state) {
+    desk_enter(desk);
+    zkl_session_on_news(&nth_session(desk, session)->session,
+                        &(zkl_session_news){ .state = state,
+                                             .session_id = DESK_SESSION_ID + (int64_t)session,
+                                             .timeout_ms = DESK_SESSION_TIMEOUT_MS });
+    desk_leave(desk);
+}
+
+static void connect_second(lock_desk *desk) {
+    desk_enter(desk);
+    zkl_session_connecting(&nth_session(desk, 1)->session);
+    desk_leave(desk);
+    tell(desk, 1, ZKL_SESSION_STATE_CONNECTED);
+}
+
+TEST(session_that_is_connected_is_used_before_one_that_is_not) {
+    lock_desk *desk = desk_open(NULL);
+    fill(desk, 0, FULL);
+    EXPECT_INT(choose(desk), 1);
+    connect_second(desk);
+    empty_all(desk);
+    EXPECT_INT(choose(desk), 0);
+    tell(desk, 0, ZKL_SESSION_STATE_CONNECTING);
+    EXPECT_INT(choose(desk), 1);
+    tell(desk, 1, ZKL_SESSION_STATE_CONNECTING);
+    EXPECT_INT(choose(desk), 0);
+    close_emptied(desk);
+}
+
 /* ---- No room left -------------------------------------------------------------------- */
 
 static void fill_to_the_last_session(lock_desk *desk) {
@@ -135,25 +165,13 @@ TEST(acquire_without_room_leaves_the_handle_idle) {
 
 /* ---- A lock of another session than the first ----------------------------------------------- */
 
-static void tell(lock_desk *desk, size_t session, zkl_session_state state) {
-    desk_enter(desk);
-    zkl_session_on_news(&nth_session(desk, session)->session,
-                        &(zkl_session_news){ .state = state,
-                                             .session_id = DESK_SESSION_ID + (int64_t)session,
-                                             .timeout_ms = DESK_SESSION_TIMEOUT_MS });
-    desk_leave(desk);
-}
-
 /* Its session is that much younger than the first. */
 static lock_desk *hold_in_the_second_session(int32_t lease_tick_ms, int64_t younger_ms) {
     lock_desk *desk = desk_open_with(&(desk_options){ .lease_tick_ms = lease_tick_ms });
     fill(desk, 0, FULL);
     EXPECT_INT(choose(desk), 1);
     desk_stand_still(desk, younger_ms);
-    desk_enter(desk);
-    zkl_session_connecting(&nth_session(desk, 1)->session);
-    desk_leave(desk);
-    tell(desk, 1, ZKL_SESSION_STATE_CONNECTED);
+    connect_second(desk);
     desk_hold(desk);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
     return desk;

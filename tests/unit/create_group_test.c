@@ -28,6 +28,24 @@ TEST(who_asks_and_is_called_off_ends_at_once) {
     close_members(stage);
 }
 
+/* Its node may be made. */
+TEST(who_is_called_off_while_its_node_is_being_made_waits_for_the_reply) {
+    run_stage *stage = open_members();
+    start(stage, &stage->a, "/a");
+    start(stage, &stage->b, "/b");
+    stage_hush(stage);
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    FAKE_HEARD(&stage->fake, "decided -3");
+    EXPECT(!stage->a.ended);
+    stage_answer(stage, "transact", ZKL_OUTCOME_NO_NODE);
+    EXPECT(stage->a.ended);
+    stage_answer(stage, "make /b", ZKL_OUTCOME_OK);
+    stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
+    EXPECT(stage->b.ended);
+    stage_hush(stage);
+    close_members(stage);
+}
+
 /* The thread that waits for the members may be the last to hear of it. */
 TEST(who_asks_ends_with_the_last_session) {
     run_stage *stage = open_members();

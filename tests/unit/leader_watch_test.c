@@ -131,6 +131,21 @@ TEST(older_term_of_a_server_that_lags_behind_is_not_told) {
     end();
 }
 
+/* It watches a node of which it has told nothing. */
+TEST(observer_that_pauses_looks_on_the_next_connection) {
+    begin_following();
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_connect(stage, OTHER_SESSION_ID);
+    stage_listed(stage, "w-lock-0000000000", NULL);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    inspected("get", 4);
+    stage->fake.heard[0] = '\0';
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_connect(stage, OTHER_SESSION_ID);
+    FAKE_HEARD(&stage->fake, "watch /r/w-lock-0000000000; list /r");
+    end();
+}
+
 /* ---- Faults ------------------------------------------------------------------------------ */
 
 TEST(refusal_is_told_and_tried_again) {

@@ -215,7 +215,15 @@ TEST(session_that_answers_nothing_is_kept_while_something_is_held) {
     live_finish(stage);
 }
 
-/* Nobody works under half of a set, and who waits for the other half would wait for ever. */
+/* Its holder may be at work still, and nobody else may come in. */
+TEST(session_that_answers_nothing_is_kept_while_what_is_lost_is_not_released) {
+    run_stage *stage = live_open(TICK_MS);
+    stage_hold(stage, &stage->a);
+    EXPECT_INT(abandoned_after(stage, 30), 0);
+    EXPECT_INT(stage->a.runner->request.stage, ZKL_STAGE_KEPT);
+    live_finish(stage);
+}
+
 static void see_nothing(void *arg, const zkl_leader *leader) {
     (void)arg;
     (void)leader;
@@ -235,6 +243,7 @@ TEST(session_of_an_observer_is_probed_and_given_up_too) {
     live_finish(stage);
 }
 
+/* Nobody works under half of a set, and who waits for the other half would wait for ever. */
 TEST(session_that_answers_nothing_is_given_up_though_half_of_a_set_is_granted) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);

@@ -371,6 +371,22 @@ TEST(waiter_whose_time_is_over_is_lent_nothing_before_its_callback_runs) {
     borrowers_end();
 }
 
+TEST(grant_at_once_is_kept_beyond_the_time_of_its_acquire) {
+    int told = RELATIVE_WAITS;
+    borrowers_begin_dispatching(10);
+    handles[0].mode = ZKL_READ;
+    EXPECT_INT(borrower_acquire(&handles[0], ZKL_FOREVER), ZKL_OK);
+    soon();
+    EXPECT_INT(zkl_lock_acquire_async(handles[1].lock, ZKL_READ, RELATIVE_SOON_MS, NULL,
+                                      note_status, &told),
+               ZKL_OK);
+    EXPECT_INT(zkl_client_dispatch(lending_client, NULL), ZKL_OK);
+    EXPECT_INT(told, ZKL_OK);
+    zkl_testing_sleep(2 * RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_lock_check(handles[1].lock, NULL), ZKL_OK);
+    borrowers_end();
+}
+
 TEST(holder_that_closes_hands_on) {
     borrowers_begin(10, 0, 0);
     EXPECT_INT(borrower_acquire(&handles[5], ZKL_FOREVER), ZKL_OK);

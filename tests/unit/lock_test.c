@@ -218,6 +218,27 @@ TEST(handle_outlives_its_client_and_says_so) {
     desk_close(desk);
 }
 
+static void count_told(void *arg, int status, const zkl_grant *grant) {
+    unsigned *told = arg;
+    (void)status;
+    (void)grant;
+    (*told)++;
+}
+
+/* Nobody would end it any more. */
+TEST(closed_client_starts_no_thread_for_callbacks) {
+    lock_desk *desk = desk_open(NULL);
+    const zkl_client *client = desk->client;
+    unsigned told = 0;
+    (void)desk_close_client(desk);
+    EXPECT_INT(
+        zkl_lock_acquire_async(desk->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL, count_told, &told),
+        ZKL_CLOSED);
+    EXPECT(client->callbacks == NULL);
+    EXPECT_INT(told, 0);
+    desk_close(desk);
+}
+
 /* The servers go on with the session, as far as anybody knows. */
 TEST(close_after_a_failed_authentication_is_not_confirmed) {
     lock_desk *desk = desk_open(NULL);

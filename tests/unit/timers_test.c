@@ -65,6 +65,23 @@ TEST(timer_may_stop_another_and_set_itself_as_it_fires) {
     EXPECT_INT(zkl_timers_next(&timers), 500);
 }
 
+TEST(timers_of_one_moment_fire_in_the_order_in_which_they_were_set) {
+    zkl_timers timers = { 0 };
+    probe probes[MANY];
+    unsigned turns = 0;
+    begin(probes, MANY, &timers, &turns);
+    for (size_t i = 0; i < MANY; i++) {
+        zkl_timers_set(&timers, &probes[i].timer, 10);
+    }
+    zkl_timer_stop(&probes[0].timer);
+    zkl_timers_set(&timers, &probes[0].timer, 10); /* it was set anew */
+    zkl_timers_fire_due(&timers, 10);
+    for (size_t i = 1; i < MANY; i++) {
+        EXPECT_INT(probes[i].turn, i);
+    }
+    EXPECT_INT(probes[0].turn, MANY);
+}
+
 static void count_wake(void *arg) {
     unsigned *wakes = arg;
     (*wakes)++;
