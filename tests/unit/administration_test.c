@@ -494,6 +494,32 @@ TEST(who_is_asked_while_it_waits_is_told_when_it_holds) {
     end();
 }
 
+/* It was asked for by the node that is gone. */
+TEST(who_was_asked_before_it_lost_its_place_is_not_told_when_it_holds) {
+    begin(19);
+    ear heard = { "" };
+    char node[256];
+    zkl_lock *first = hold_as("stock", "first", ZKL_EXCLUSIVE);
+    waiter second = { .lock = open_with_ear(&heard) };
+    EXPECT(zkl_thread_start(&second.task, wait_in_a_task, &second));
+    sleep_ms(100);
+    revoke(1);
+    sleep_ms(100);
+    zkl_queue *queue = describe("stock");
+    snprintf(node, sizeof(node), "/locks/stock/%s", queue->contenders[1]->node);
+    zkl_report_free(queue);
+    EXPECT_INT(zkl_ensemble_delete(ensemble, node), ZKL_SERVER_ERROR_NONE);
+    sleep_ms(SESSION_MS);
+    EXPECT_INT(zkl_lock_release(first, ZKL_FOREVER), ZKL_OK);
+    zkl_thread_join(second.task);
+    EXPECT_INT(second.status, ZKL_OK);
+    sleep_ms(SESSION_MS);
+    EXPECT_TEXT(heard.text, "");
+    zkl_lock_close(second.lock);
+    zkl_lock_close(first);
+    end();
+}
+
 /* ---- Deadlocks ------------------------------------------------------------------------------ */
 
 static void expect_session_of_node(const zkl_deadlock_wait *wait) {

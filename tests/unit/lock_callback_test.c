@@ -177,8 +177,10 @@ TEST(close_waits_for_the_callback_that_runs_and_drops_the_rest) {
     fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
     desk_leave(desk);
     closing_ear = &ear;
+    desk_forget_heard(desk);
     begin_close(desk, close_handle_and_look, false);
     wait_until_close_waits_or_has_returned();
+    DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE); /* who is next does not wait */
     ear_set_gate(&ear, false);
     EXPECT_INT(desk_join(desk), ZKL_OK);
     TOLD(desk, &ear, "suspect 4711");

@@ -84,6 +84,25 @@ TEST(waiting_handle_is_acquiring) {
     desk_close(desk);
 }
 
+TEST(position_is_told_from_the_list_until_the_place_is_lost) {
+    lock_desk *desk = desk_open(NULL);
+    desk_begin(desk, desk_acquire, ZKL_FOREVER);
+    desk_enter_at_calls(desk, 2);
+    desk_leave(desk);
+    EXPECT_INT(information_of(desk).position, -1);
+    desk_enter(desk);
+    desk_answer_create(desk, DESK_NODE, DESK_TOKEN);
+    desk_answer_list(desk, DESK_NODE, "x-lock-0000000002");
+    desk_leave(desk);
+    EXPECT_INT(information_of(desk).position, 1);
+    desk_expire(desk);
+    EXPECT_INT(information_of(desk).position, -1);
+    EXPECT_INT(zkl_lock_cancel(desk->lock), ZKL_OK);
+    EXPECT_INT(desk_join(desk), ZKL_CANCELLED);
+    EXPECT_INT(information_of(desk).position, -1);
+    desk_close(desk);
+}
+
 TEST(held_lock_is_told_in_full) {
     lock_desk *desk = desk_open(NULL);
     desk->mode = ZKL_WRITE;

@@ -156,6 +156,24 @@ TEST(pauses_double_up_to_five_seconds) {
     end_by_cancel_in_a_pause(stage);
 }
 
+TEST(pauses_are_short_again_after_a_grant) {
+    run_stage *stage = stage_open();
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    for (size_t i = 0; i < 4; i++) {
+        stage_pass(stage, next_pause(stage));
+    }
+    stage_created(stage, 1, "lock-0000000003", 900);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    EXPECT_INT(stage->a.verdict, ZKL_OK);
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    EXPECT_INT(next_pause(stage), longest_pauses[0]);
+    stage_pass(stage, longest_pauses[0]);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_NO_NODE);
+    EXPECT(stage->a.ended);
+    stage_hush(stage);
+    stage_close(stage);
+}
+
 TEST(jitter_shortens_pauses_by_up_to_half) {
     run_stage *stage = stage_open();
     unit_random random = unit_random_begin(7);

@@ -134,6 +134,23 @@ static void reconnect(watch_desk *desk) {
     zkl_watch_table_review(&desk->session.watches, true);
 }
 
+/* A list that tells a holder who is behind it comes after the watch on its own node. */
+TEST(nodes_are_watched_before_children_are_listed_on_a_new_connection) {
+    static const char *const names[] = { "x" };
+    watch_desk *desk = watch_desk_open();
+    watch_desk_add_children(desk, &desk->a, "/r");
+    FAKE_ANSWER(&desk->fake, "list", .outcome = ZKL_OUTCOME_OK, .children = { names, 1 });
+    watch_desk_arm(desk, &desk->b, "/r/x");
+    desk->fake.heard[0] = '\0';
+    reconnect(desk);
+    FAKE_HEARD(&desk->fake, "watch /r/x; unwatch children of /r; look again a");
+    watch_desk_leave(desk, &desk->b);
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
+    desk->fake.heard[0] = '\0';
+    watch_desk_close(desk);
+}
+
 TEST(armed_watch_is_looked_at_on_a_new_connection_and_fires_where_it_is_refused) {
     static const zkl_outcome news[] = { ZKL_OUTCOME_REFUSED, ZKL_OUTCOME_NO_NODE };
     for (size_t i = 0; i < COUNT_OF(news); i++) {
