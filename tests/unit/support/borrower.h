@@ -22,7 +22,7 @@ extern relative rival;      /* another client's */
 
 /** Begins a simulation. A client that retains keeps a lease. */
 void borrowers_begin(int32_t hand_offs, int64_t hand_off_ms, int64_t retain_ms);
-/** The same, with a client whose callbacks run when the test dispatches them. */
+/** Begins one with a client whose callbacks run when the test dispatches them. */
 void borrowers_begin_dispatching(int32_t hand_offs);
 /** Closes everything, and expects that nothing is left. */
 void borrowers_end(void);
