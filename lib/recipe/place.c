@@ -80,7 +80,7 @@ static int find_refusal(const zkl_request *request, zkl_listed children,
 /* Tells whether the deletion of the blocker can be a hand-off to us, without another list: nobody
  * else is before us, and the blocker's owner cannot have put anybody there meanwhile. (The owner of
  * a Curator writer can: a reader with the writer's own sequence.) Then our own node is watched too:
- * see zkl_request_on_watch_fired. */
+ * see zkl_request_take_over. */
 static bool is_next_in_line(const zkl_contenders_view *view) {
     zkl_node_kind kind = zkl_node_name_parse(view->blocker).kind;
     return view->earlier == 1 && (kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_READ);
@@ -104,6 +104,7 @@ bool zkl_request_may_hand_over(const zkl_request *request) {
  * and then no release is a hand-off to us. */
 static void wait_behind(zkl_request *request, const zkl_contenders_view *view,
                         const zkl_step *step) {
+    request->wait.is_free = false;
     request->wait.next_in_line = is_next_in_line(view);
     request->wait.hears_release =
         zkl_node_name_is_protected(request->own.node) && tells_release(view->blocker);
@@ -184,30 +185,37 @@ void zkl_request_on_watched(zkl_request *request, const zkl_step *step) {
         if (request->own.state != ZKL_OWN_NODE_OURS) { /* we have lost our place meanwhile */
             zkl_request_unwatch(&request->wait.watching, step, ZKL_ACTION_UNWATCH);
         }
-    } else if (step->event->outcome != ZKL_OUTCOME_NO_NODE) {
+    } else if (step->event->outcome == ZKL_OUTCOME_NO_NODE) {
+        request->wait.is_free = request->wait.next_in_line;
+        zkl_request_take_over(request, step);
+    } else {
         zkl_request_note_failure(request, step);
     }
 }
 
-/* Decides whether what happened to the blocker is a hand-off to us. It is, without another list,
- * only if our own node lives (its watch was armed after the list, and has not fired: on one
- * connection events arrive in the order of what happened), if this is no old news, read by a
- * process that was stopped for longer than its session lasts, and if one of these holds:
+/* Decides whether what happened to the blocker leaves nobody before us:
  *
  * - The holder has released the blocker, and has said so. It held, so nobody was left before it.
  * - The blocker was deleted, we were next in line, and it is another session's: when ours ends, one
- *   transaction deletes both nodes, and the news of the two come in any order.
- *
- * In all other cases a list decides. */
+ *   transaction deletes both nodes, and the news of the two come in any order. */
 void zkl_request_on_watch_fired(zkl_request *request, const zkl_step *step) {
     const zkl_event *event = step->event;
-    bool is_ours_to_take = request->wait.watching && event->fresh && request->own.watched &&
-                           request->session.connected && request->stage < ZKL_STAGE_LEAVING &&
-                           request->outstanding == 0;
     bool is_free = event->deleted ? request->wait.next_in_line && !event->own_session
                                   : event->data_set && request->wait.hears_release;
+    request->wait.is_free = request->wait.watching && is_free;
     request->wait.watching = false;
-    if (is_ours_to_take && is_free) {
+    zkl_request_take_over(request, step);
+}
+
+/* Takes over, without another list, only if our own node lives: its watch was armed after the list,
+ * and has not fired (on one connection events and answers arrive in the order of what happened).
+ * Nor may this be old news, read by a process that was stopped for longer than its session lasts.
+ * Otherwise a list decides, once nothing else is awaited. */
+void zkl_request_take_over(zkl_request *request, const zkl_step *step) {
+    bool is_ours_to_take = step->event->fresh && request->own.watched &&
+                           request->session.connected && request->stage == ZKL_STAGE_JOINING &&
+                           request->outstanding == 0;
+    if (request->wait.is_free && is_ours_to_take) {
         zkl_request_come_first(request, step);
     }
 }

@@ -191,7 +191,9 @@ static void on_own_watched(zkl_request *request, const zkl_step *step) {
     } else if (event->outcome == ZKL_OUTCOME_OK && is_another(request, event)) {
         zkl_request_unwatch(&request->own.watched, step, ZKL_ACTION_UNWATCH_OWN);
         on_own_node_replaced(request, step);
-    } else if (event->outcome != ZKL_OUTCOME_OK && request->downgrade.wanted) {
+    } else if (event->outcome == ZKL_OUTCOME_OK) {
+        zkl_request_take_over(request, step);
+    } else if (request->downgrade.wanted) {
         zkl_request_on_not_watched_for_downgrade(request, step);
     }
 }
@@ -286,6 +288,7 @@ static void on_session_disconnected(zkl_request *request, const zkl_step *step) 
     request->session.settled = false;
     request->wait.next_in_line = false; /* news may come in any order until the next connection */
     request->wait.hears_release = false;
+    request->wait.is_free = false;
     zkl_request_give_late_verdict(request, step);
     if (request->options.only_try && !request->verdict.given) {
         zkl_request_fail(request, step, ZKL_DISCONNECTED);

@@ -59,7 +59,7 @@ void zkl_request_unwatch(bool *watched, const zkl_step *step, zkl_action_kind or
 
 /*
  * A request's place in the queue: what a list tells it, which request it waits for, and when the
- * deletion of that request's node is a hand-off.
+ * end of that one is a hand-off.
  */
 
 /** Returns its place in a list: that of its node, or the tail. */
@@ -74,6 +74,8 @@ void zkl_request_lose_place(zkl_request *request, const zkl_step *step);
 void zkl_request_on_listed(zkl_request *request, const zkl_step *step);
 void zkl_request_on_watched(zkl_request *request, const zkl_step *step);
 void zkl_request_on_watch_fired(zkl_request *request, const zkl_step *step);
+/** Takes the lock, if it is known that nobody is before us and that our own node lives. */
+void zkl_request_take_over(zkl_request *request, const zkl_step *step);
 
 /* ---- make_parents.c ------------------------------------------------------------------------- */
 

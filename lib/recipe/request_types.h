@@ -120,8 +120,8 @@ typedef zkl_outcome zkl_field_OUTCOME;
     FIELD(of, FLAG, holds_data)  /* PARENT_INSPECTED: somebody has written to it */                \
     FIELD(of, FLAG, deleted)     /* WATCH_FIRED: the node was deleted */                           \
     FIELD(of, FLAG, data_set)    /* WATCH_FIRED: its data were set */                              \
-    FIELD(of, FLAG, fresh) /* WATCH_FIRED, LISTED: our session cannot have expired since this was  \
-                              sent */                                                              \
+    FIELD(of, FLAG, fresh) /* WATCH_FIRED, LISTED, ..._WATCHED: our session cannot have expired    \
+                              since this was sent */                                               \
     FIELD(of, CHILDREN, children)                                                                  \
     FIELD(of, STRING, guid) /* SESSION_ENDED */
 
@@ -210,7 +210,9 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
     FIELD(of, FLAG, way_was_free)  /* a list has shown no reason to fail */                        \
     FIELD(of, FLAG, watching)      /* the watches of WATCH are armed */                            \
     FIELD(of, FLAG, next_in_line)  /* nobody is left before it when the blocker is deleted */      \
-    FIELD(of, FLAG, hears_release) /* a change of the blocker's data says that it is released */
+    FIELD(of, FLAG, hears_release) /* a change of the blocker's data says that it is released */   \
+    FIELD(of, FLAG, is_free)       /* nobody is left before it: on this connection we have heard   \
+                                      so of the blocker */
 
 /** What did not work. */
 #define ZKL_REQUEST_RETRY(FIELD, of)                                                               \

@@ -56,14 +56,15 @@ static void on_request_reply(void *arg, const zkl_reply *reply) {
     zkl_request_runner_feed(runner, &event);
 }
 
-static void feed_outcome(zkl_request_runner *runner, zkl_event_kind kind, zkl_outcome outcome,
-                         int status) {
-    zkl_event event = { .kind = kind, .outcome = outcome, .status = status };
-    zkl_request_runner_feed(runner, &event);
-}
-
 static void on_watch_armed(void *arg, zkl_outcome outcome, int status) {
-    feed_outcome(arg, ZKL_EVENT_WATCHED, outcome, status);
+    zkl_request_runner *runner = arg;
+    zkl_event event = {
+        .kind = ZKL_EVENT_WATCHED,
+        .outcome = outcome,
+        .status = status,
+        .fresh = zkl_liveness_is_fresh(&runner->sender.session->liveness),
+    };
+    zkl_request_runner_feed(runner, &event);
 }
 
 static void on_watch_fired(void *arg, zkl_watch_event event) {
@@ -101,11 +102,15 @@ static void on_own_watch_armed(void *arg, zkl_outcome outcome, int status) {
     zkl_request_runner *runner = arg;
     zkl_watched_node node = zkl_watch_table_node(&runner->holder_watch.own);
     zkl_holder_watch_own_armed(&runner->holder_watch);
-    zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCHED,
-                                                  .outcome = outcome,
-                                                  .status = status,
-                                                  .zxid = czxid_of(runner, node),
-                                                  .own_session = node.own_session });
+    zkl_event event = {
+        .kind = ZKL_EVENT_OWN_WATCHED,
+        .outcome = outcome,
+        .status = status,
+        .zxid = czxid_of(runner, node),
+        .own_session = node.own_session,
+        .fresh = zkl_liveness_is_fresh(&runner->sender.session->liveness),
+    };
+    zkl_request_runner_feed(runner, &event);
 }
 
 static void on_own_watch_fired(void *arg, zkl_watch_event event) {

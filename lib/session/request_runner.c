@@ -275,7 +275,7 @@ static void perform_action(zkl_request_runner *runner, const zkl_action *action,
         tell_downgraded(runner, action->status);
         break;
     case ZKL_ACTION_GRANT:
-        if (event->kind == ZKL_EVENT_WATCH_FIRED) {
+        if (event->kind != ZKL_EVENT_LISTED) {
             ZKL_COUNT(runner->sender.options.origin->metrics, hand_offs);
         }
         /* fall through */

@@ -109,7 +109,7 @@ static void read_reply(conversation *talk, fuzz_bytes *bytes, zkl_event *event) 
         event->outcome = ZKL_OUTCOME_NOT_EMPTY;
     }
     event->status = digit == 4 ? ZKL_NO_PERMISSION : ZKL_OK;
-    event->fresh = event->kind == ZKL_EVENT_LISTED && digit != 7;
+    event->fresh = digit != 7;
     if (event->outcome != ZKL_OUTCOME_OK) {
         return;
     }
@@ -129,6 +129,7 @@ static void read_reply(conversation *talk, fuzz_bytes *bytes, zkl_event *event) 
 
 void conversation_answer_truly(conversation *talk, zkl_event *event, const char *own) {
     free_strings(talk);
+    event->fresh = true;
     switch (event->kind) {
     case ZKL_EVENT_CREATED:
         give_created(talk, event, talk->created_truly++);
@@ -138,7 +139,6 @@ void conversation_answer_truly(conversation *talk, zkl_event *event, const char 
             talk->children[talk->children_count++] = fuzz_copy(own);
         }
         give_children(talk, event);
-        event->fresh = true;
         break;
     case ZKL_EVENT_INSPECTED:
         event->own_session = conversation_is_ours(talk, talk->inspected);

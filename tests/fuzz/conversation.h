@@ -20,8 +20,8 @@
  *                                               2 holds data
  *
  * Outcomes: 0 OK, 1 NO_NODE, 2 UNKNOWN, 3 NOT_NOW, 4 REFUSED, 5 SESSION_OVER, 6 REFUSED
- * silently. Children are pairs of a letter and a digit that is added to the base:
- * those of support/names.h, m for a node with our name, o for one that is known to be ours,
+ * silently, 7 OK, but of long ago. Children are pairs of a letter and a digit that is added to the
+ * base: those of support/names.h, m for a node with our name, o for one that is known to be ours,
  * and g for one with our GUID and a strange tail; a full stop ends the list. So
  *
  *     p000 c03 l0x2m3. w0

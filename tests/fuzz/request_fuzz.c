@@ -61,6 +61,8 @@ typedef struct fuzz_run {
     bool session_is_over; /* said by a reply; the news is still to come */
     unsigned stale;       /* operations of sessions that are over, by kind of action, a bit each */
     bool list_is_current; /* the last list is of this connection */
+    bool is_gone;         /* since that list the blocker was heard to be deleted */
+    bool is_released;     /* or its holder was heard to have released it */
 } fuzz_run;
 
 static void read_header(fuzz_run *run, fuzz_bytes *bytes) {
@@ -90,9 +92,16 @@ static void read_header(fuzz_run *run, fuzz_bytes *bytes) {
 
 /* ---- Grants ------------------------------------------------------------------- */
 
-/* By a list that shows our own node and nobody in the way; or by the deletion of
- * the only one before us, a mutex or a reader, while our own node was watched and
- * the connection stood since that list was answered. */
+/* Our own node is watched: it was, or it is now. */
+static bool is_own_watched(const zkl_event *event, const request_monitor *before) {
+    return event->kind == ZKL_EVENT_OWN_WATCHED ? event->outcome == ZKL_OUTCOME_OK
+                                                : before->watching_own;
+}
+
+/* By a list that shows our own node and nobody in the way; or by the end of the one
+ * before us while our own node is watched and the connection stood since that list
+ * was answered: it was deleted, is a mutex or a reader, and was the only one; or it
+ * was released. */
 static void check_grant(const fuzz_run *run, const zkl_event *event,
                         const request_monitor *before) {
     zkl_children list = conversation_list(&run->talk);
@@ -105,17 +114,16 @@ static void check_grant(const fuzz_run *run, const zkl_event *event,
         EXPECT(!view.unlike_earlier);
         return;
     }
-    EXPECT(event->kind == ZKL_EVENT_WATCH_FIRED && event->fresh);
-    EXPECT(before->watching && before->watching_own && before->connected);
+    EXPECT(event->fresh && is_own_watched(event, before) && before->connected);
     EXPECT(run->list_is_current);
     const char *blocker = view.blocker != NULL ? view.blocker : "";
     EXPECT(strcmp(blocker, run->talk.watched) == 0);
     zkl_node_kind kind = reference_name(blocker).kind;
-    if (event->deleted) {
+    if (run->is_gone) {
         EXPECT(view.earlier == 1);
         EXPECT(kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_READ);
     } else {
-        EXPECT(event->data_set && name_is_protected(own) && name_is_protected(blocker));
+        EXPECT(run->is_released && name_is_protected(own) && name_is_protected(blocker));
         EXPECT(kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_WRITE);
     }
 }
@@ -236,8 +244,21 @@ static unsigned bit(zkl_action_kind kind) {
     return 1U << (unsigned)kind;
 }
 
+/* Of the blocker in the last list. */
+static void note_blocker(fuzz_run *run, const zkl_event *event) {
+    if (event->kind == ZKL_EVENT_WATCHED) {
+        run->is_gone = event->outcome == ZKL_OUTCOME_NO_NODE;
+    } else if (event->kind == ZKL_EVENT_WATCH_FIRED && run->monitor.watching) {
+        run->is_gone = event->deleted;
+        run->is_released = event->data_set;
+    } else if (event->kind == ZKL_EVENT_LISTED) {
+        run->is_gone = run->is_released = false;
+    }
+}
+
 static void note(fuzz_run *run, const zkl_event *event) {
     conversation_note(&run->talk, event);
+    note_blocker(run, event);
     run->stale &= ~bit(monitor_answered_by(event->kind));
     if (event->kind == ZKL_EVENT_SESSION_ENDED) {
         run->session_is_over = false;

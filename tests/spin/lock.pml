@@ -593,10 +593,12 @@ proctype contender(byte c) {
            d_step { delete_surplus(c); forget_the_past() } }
     :: atomic { phase[c] == ARMING && CAN_READ(c) ->
            choose_position(c);
+           choose_freshness(c);
            d_step { take_watch(c); forget_the_past() } }
 #ifndef PERMITS
     :: atomic { phase[c] == ARMING_OWN && CAN_READ(c) ->
            choose_position(c);
+           choose_freshness(c);
            d_step { take_own_watch(c); forget_the_past() } }
     :: atomic { HEARS_OF_BLOCKER(c) && HANDED_OVER(c) ->
            d_step { choose_news(c); seen[SESSION(c)] = at; grant(c, true); forget_the_past() } }

@@ -4,8 +4,10 @@
  */
 
 byte blocker[CONTENDERS] = NONE;
-bool next_in_line[CONTENDERS];
-bool is_told[CONTENDERS]; /* when its blocker's holder releases */
+bool next_in_line[CONTENDERS]; /* nobody is left before it when its blocker is deleted */
+bool of_another[CONTENDERS];   /* its blocker is of another session */
+bool is_told[CONTENDERS];      /* when its blocker's holder releases */
+bool is_free[CONTENDERS];      /* nobody is left before it; its own node is still to be looked at */
 #ifdef BREAK_OWN_WATCH_OVER_RECONNECT
 bool trusts[CONTENDERS]; /* in a watch on its own node that no server has */
 #define HAS_OWN_WATCH(c) (own_watch[c] || trusts[c])
@@ -29,7 +31,9 @@ inline forget_blockers(c) {
 inline forget_watches(c) {
     blocker[c] = NONE;
     next_in_line[c] = false;
+    of_another[c] = false;
     is_told[c] = false;
+    is_free[c] = false;
 #ifdef BREAK_OWN_WATCH_OVER_RECONNECT
     trusts[c] = false;
 #endif
@@ -45,6 +49,7 @@ inline doubt_hand_off(c) {
 #if !defined(BREAK_HAND_OFF_OVER_RECONNECT) && !defined(BREAK_TOLD_OVER_RECONNECT)
     own_watch[c] = false;
 #endif
+    is_free[c] = false;
 #ifndef BREAK_HAND_OFF_OVER_RECONNECT
     next_in_line[c] = false;
 #endif
@@ -121,7 +126,8 @@ inline judge_queue(c) {
     :: blocker[c] == NONE -> grant(c, false)
 #endif
     :: else ->
-        next_in_line[c] = ONLY_ONE_EARLIER && LEAVES_NOBODY(blocker[c]) && OF_ANOTHER(blocker[c], c);
+        next_in_line[c] = ONLY_ONE_EARLIER && LEAVES_NOBODY(blocker[c]);
+        of_another[c] = OF_ANOTHER(blocker[c], c);
         is_told[c] = TELLS_RELEASE(blocker[c]);
         phase[c] = ARMING
     fi
@@ -150,6 +156,33 @@ inline check_herd(c) {
 #define MUST_LIVE(c) (next_in_line[c] || is_told[c])
 #endif
 
+#if defined(CUT_OFF) || defined(BREAK_HAND_OFF_STALE) || defined(BREAK_TOLD_STALE)
+#define CAN_BE_FRESH(c) true
+#else
+#define CAN_BE_FRESH(c) (ended_at[SESSION(c)] == 0)
+#endif
+#ifdef BREAK_HAND_OFF_UNWATCHED
+#define OWN_NODE_LIVES(c) true
+#elif defined(BREAK_TOLD_UNWATCHED)
+#define OWN_NODE_LIVES(c) (own_watch[c] || !next_in_line[c])
+#else
+#define OWN_NODE_LIVES(c) HAS_OWN_WATCH(c)
+#endif
+
+/* Whether the answer that is taken in this step is fresh. */
+inline choose_freshness(c) {
+    if
+    :: CAN_BE_FRESH(c) -> chosen = 1
+    :: true -> chosen = 0
+    fi
+}
+
+#ifdef BREAK_GONE_UNWATCHED
+#define TAKES_OVER(c) (is_free[c] && chosen == 1)
+#else
+#define TAKES_OVER(c) (is_free[c] && OWN_NODE_LIVES(c) && chosen == 1)
+#endif
+
 inline take_watch(c) {
     seen[SESSION(c)] = at;
     if
@@ -166,8 +199,14 @@ inline take_watch(c) {
 #elif defined(BREAK_WATCH_AGAIN_ON_NONODE)
         skip
 #else
-        blocker[c] = NONE;
-        phase[c] = QUEUED
+        is_free[c] = next_in_line[c];
+        if
+        :: TAKES_OVER(c) -> grant(c, true)
+        :: !TAKES_OVER(c) && MUST_LIVE(c) && !HAS_OWN_WATCH(c) ->
+            phase[c] = ARMING_OWN;
+            stop_waiting(c)
+        :: else -> is_free[c] = false; phase[c] = QUEUED; stop_waiting(c)
+        fi
 #endif
     fi
 }
@@ -176,29 +215,21 @@ inline take_own_watch(c) {
     seen[SESSION(c)] = at;
     if
     :: !LIVED(own[c], at) -> lose_place(c)
-    :: LIVED(own[c], at) && blocker[c] == NONE -> own_watch[c] = true; phase[c] = QUEUED
+    :: LIVED(own[c], at) && blocker[c] == NONE ->
+        own_watch[c] = true;
+        if
+        :: TAKES_OVER(c) -> grant(c, true)
+        :: else -> is_free[c] = false; phase[c] = QUEUED
+        fi
     :: else -> own_watch[c] = true; phase[c] = WAITING
     fi
 }
 
 /* ---- News -------------------------------------------------------------- */
 
-#if defined(CUT_OFF) || defined(BREAK_HAND_OFF_STALE) || defined(BREAK_TOLD_STALE)
-#define CAN_BE_FRESH(c) true
-#else
-#define CAN_BE_FRESH(c) (ended_at[SESSION(c)] == 0)
-#endif
-#ifdef BREAK_HAND_OFF_UNWATCHED
-#define OWN_NODE_LIVES(c) true
-#elif defined(BREAK_TOLD_UNWATCHED)
-#define OWN_NODE_LIVES(c) (own_watch[c] || !next_in_line[c])
-#else
-#define OWN_NODE_LIVES(c) HAS_OWN_WATCH(c)
-#endif
-
-#define HANDED_OVER(c) \
-    (phase[c] == WAITING && (next_in_line[c] || (is_told[c] && IS_TOLD_OF(blocker[c]))) && \
-     OWN_NODE_LIVES(c) && CAN_BE_FRESH(c))
+#define IS_FREED(c) \
+    ((next_in_line[c] && of_another[c]) || (is_told[c] && IS_TOLD_OF(blocker[c])))
+#define HANDED_OVER(c) (phase[c] == WAITING && IS_FREED(c) && OWN_NODE_LIVES(c) && CAN_BE_FRESH(c))
 
 #define HEARS_OF_BLOCKER(c) (WATCHES(c) && CAN_HEAR_OF(blocker[c], c))
 
@@ -209,6 +240,7 @@ inline choose_news(c) {
 inline stop_waiting(c) {
     blocker[c] = NONE;
     next_in_line[c] = false;
+    of_another[c] = false;
     is_told[c] = false;
     if
     :: phase[c] == WAITING -> phase[c] = QUEUED
@@ -216,6 +248,8 @@ inline stop_waiting(c) {
     fi
 }
 
+/* The answer about its own node may be awaited yet. */
 inline take_news(c) {
+    is_free[c] = phase[c] == ARMING_OWN && IS_FREED(c);
     stop_waiting(c)
 }

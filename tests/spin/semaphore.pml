@@ -43,6 +43,10 @@ inline doubt_hand_off(c) {
     skip
 }
 
+inline choose_freshness(c) {
+    skip
+}
+
 /* ---- The list ---------------------------------------------------------- */
 
 #ifdef BREAK_PERMIT_ONE_TOO_MANY

@@ -1,7 +1,7 @@
 /*
- * The request machine, as conversations: the lock is handed over by the deletion
- * of the one before us, without another list, only where nothing speaks against
- * it. trace.h explains the words.
+ * The request machine, as conversations: the lock is handed over by the end of
+ * the one before us, without another list, only where nothing speaks against it.
+ * trace.h explains the words.
  */
 
 #include "support/trace.h"
@@ -9,6 +9,8 @@
 static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
 static const trace_setup reader = { .mode = ZKL_READ };
 static const trace_setup writer = { .mode = ZKL_WRITE };
+static const trace_setup leased = { .mode = ZKL_EXCLUSIVE, .needs_lease = true };
+static const trace_setup protected_queue = { .mode = ZKL_EXCLUSIVE, .is_protected = true };
 
 /* ---- Handed over ------------------------------------------------------------- */
 
@@ -54,6 +56,112 @@ CONVERSATION(waiter_that_has_moved_up_is_handed_over_to, exclusive) = {
 CONVERSATION(blocker_that_was_changed_hands_over_later, exclusive) = {
     WAITING("x2", "me3"),      "watch_fired changed -> LIST",  "listed x2 me3       -> WATCH x2",
     "watched OK          -> ", "watch_fired deleted -> GRANT",
+};
+
+/* ---- Gone before it is watched ----------------------------------------------------- */
+
+CONVERSATION(blocker_that_is_gone_already_hands_over_to_the_next_in_line, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3 x4 -> WATCH x2 WATCH_OWN me3",
+    "watched NO_NODE  -> ",
+    "own_watched OK   -> GRANT",
+    "released         -> DELETE me3",
+};
+
+CONVERSATION(own_watch_that_is_armed_already_makes_a_blocker_that_is_gone_a_grant, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
+    "own_watched OK  -> ",
+    "watched NO_NODE -> GRANT",
+};
+
+CONVERSATION(blocker_that_is_gone_already_hands_nothing_to_a_node_that_is_gone_too, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched NO_NODE     -> ",
+    "own_watched NO_NODE -> REJOIN CREATE LIST",
+    "created me5         -> ",
+    "listed x4 me5       -> WATCH x4 WATCH_OWN me5",
+    "own_watched OK      -> ",
+    "watched OK          -> ",
+};
+
+CONVERSATION(blocker_that_is_gone_already_hands_nothing_over_while_our_own_node_is_in_doubt,
+             exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched NO_NODE     -> ",
+    "own_watched NOT_NOW -> LIST",
+    "listed x1 me3       -> WATCH x1 WATCH_OWN me3", /* an earlier one was listed late */
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+};
+
+CONVERSATION(answer_of_long_ago_that_the_blocker_is_gone_is_no_hand_off, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3            -> WATCH x2 WATCH_OWN me3",
+    "own_watched OK           -> ",
+    "watched NO_NODE long_ago -> LIST",
+    "listed me3               -> GRANT",
+};
+
+CONVERSATION(answer_of_long_ago_that_our_own_node_lives_is_no_hand_off, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3           -> WATCH x2 WATCH_OWN me3",
+    "watched NO_NODE         -> ",
+    "own_watched OK long_ago -> LIST",
+    "listed me3              -> GRANT",
+};
+
+/* The servers of the next connection may lag: that they have our node does not say that it lived
+ * when the other one was deleted. */
+CONVERSATION(deletion_on_the_last_connection_is_no_hand_off, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "watch_fired deleted -> ",
+    "disconnected        -> ",
+    "own_watched UNKNOWN -> ",
+    "connected           -> WATCH_OWN me3",
+    "own_watched OK      -> LIST",
+    "listed me3          -> GRANT",
+};
+
+CONVERSATION(blocker_that_is_gone_already_is_no_hand_off_past_others, protected_queue) = {
+    JOINED("me4"),
+    "listed x1 X3 me4 -> WATCH X3 WATCH_OWN me4",
+    "watched NO_NODE  -> ",
+    "own_watched OK   -> LIST",
+    "listed x1 me4    -> WATCH x1",
+    "watched OK       -> ",
+};
+
+CONVERSATION(writer_that_is_gone_already_may_have_left_a_reader, exclusive) = {
+    JOINED("me3"),
+    "listed w2 me3   -> WATCH w2",
+    "watched NO_NODE -> LIST",
+    "listed r2 me3   -> WATCH r2 WATCH_OWN me3",
+    "watched NO_NODE -> ",
+    "own_watched OK  -> GRANT",
+};
+
+CONVERSATION(next_in_line_behind_nobody_waits_for_its_lease_and_lists, leased) = {
+    JOINED("me3"),
+    "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
+    "watched NO_NODE -> ",
+    "own_watched OK  -> ",
+    "own_watch_fired -> WATCH_OWN me3",
+    "own_watched OK  -> ",
+    "lease_begun     -> LIST",
+    "listed me3      -> GRANT",
+};
+
+CONVERSATION(next_in_line_behind_nobody_may_give_up, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
+    "watched NO_NODE -> ",
+    "cancelled       -> FAIL CANCELLED",
+    "own_watched OK  -> DELETE me3",
 };
 
 /* ---- Not next in line ----------------------------------------------------------- */
@@ -115,8 +223,7 @@ CONVERSATION(list_that_may_be_older_than_the_session_grants_nothing, exclusive) 
     "listed nobody long_ago -> LIST",
     "listed x2 me3 long_ago -> WATCH x2 WATCH_OWN me3",
     "own_watched OK         -> ",
-    "watched NO_NODE        -> LIST",
-    "listed me3             -> GRANT",
+    "watched NO_NODE        -> GRANT",
 };
 
 CONVERSATION(blocker_of_our_own_session_hands_nothing_over, exclusive) = {
@@ -183,6 +290,22 @@ CONVERSATION(own_watch_whose_reply_was_lost_proves_nothing, exclusive) = {
     "own_watched UNKNOWN -> ",
     "watch_fired deleted -> LIST",
     "listed me3          -> GRANT",
+};
+
+CONVERSATION(deletion_is_a_grant_once_our_own_node_is_known_to_live, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "watch_fired deleted -> ",
+    "own_watched OK      -> GRANT",
+};
+
+CONVERSATION(deletion_in_our_own_session_is_no_grant_whatever_is_known, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3            -> WATCH x2 WATCH_OWN me3",
+    "watched OK               -> ",
+    "watch_fired deleted ours -> ",
+    "own_watched OK           -> LIST",
 };
 
 /* It is not yet known what happened to our node. */
@@ -294,12 +417,20 @@ CONVERSATION(release_is_no_news_to_a_process_that_was_stopped, protected_one) = 
     "watch_fired changed long_ago -> LIST",
 };
 
-CONVERSATION(release_is_nothing_to_us_while_our_own_watch_is_not_armed, protected_one) = {
+CONVERSATION(release_before_our_own_watch_is_armed_is_a_grant_once_it_is, protected_one) = {
     JOINED("me4"),
     "listed x1 X3 me4    -> WATCH X3 WATCH_OWN me4",
     "watched OK          -> ",
     "watch_fired changed -> ",
-    "own_watched OK      -> LIST",
+    "own_watched OK      -> GRANT",
+};
+
+CONVERSATION(release_is_nothing_to_us_where_our_own_watch_is_not_armed, protected_one) = {
+    JOINED("me4"),
+    "listed x1 X3 me4    -> WATCH X3 WATCH_OWN me4",
+    "watched OK          -> ",
+    "watch_fired changed -> ",
+    "own_watched NOT_NOW -> LIST",
 };
 
 /* X holds, somebody waits behind it, we behind that one, whose node is broken by hand. */

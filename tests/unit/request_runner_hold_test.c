@@ -186,6 +186,55 @@ TEST(news_that_may_be_older_than_the_session_is_no_hand_off) {
     end_handed_over(stage);
 }
 
+/* Next in line, with the watches asked for; `own_first`: the one on its own node is answered. */
+static run_stage *ask_next_in_line(bool own_first) {
+    run_stage *stage = stage_open();
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", "lock-0000000002");
+    if (own_first) {
+        stage_answer(stage, "watch /r/#1", ZKL_OUTCOME_OK);
+    }
+    stage_hush(stage);
+    return stage;
+}
+
+/* The exists of a node that is gone has left a watch. */
+static void end_without_a_blocker(run_stage *stage) {
+    stage_answer(stage, "unwatch /r/lock-0000000002", ZKL_OUTCOME_OK);
+    end_handed_over(stage);
+}
+
+TEST(blocker_that_is_gone_already_is_a_hand_off_without_a_list) {
+    run_stage *stage = ask_next_in_line(false);
+    stage_answer(stage, "watch /r/lock-0000000002", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "unwatch /r/lock-0000000002");
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "decided 0");
+    end_without_a_blocker(stage);
+}
+
+TEST(answer_of_long_ago_that_our_own_node_lives_is_no_hand_off) {
+    run_stage *stage = ask_next_in_line(false);
+    stage->fake.now_ms += 10000;
+    stage_answer(stage, "watch /r/lock-0000000002", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "unwatch /r/lock-0000000002; check /locks; list /r");
+    stage_answer(stage, "check", ZKL_OUTCOME_OK);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    end_without_a_blocker(stage);
+}
+
+TEST(answer_of_long_ago_that_the_blocker_is_gone_is_no_hand_off) {
+    run_stage *stage = ask_next_in_line(true);
+    stage->fake.now_ms += 10000;
+    stage_answer(stage, "watch /r/lock-0000000002", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "unwatch /r/lock-0000000002; check /locks; list /r");
+    stage_answer(stage, "check", ZKL_OUTCOME_OK);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    end_without_a_blocker(stage);
+}
+
 /* What was sent before the stop says nothing of the session as it is after it. */
 TEST(list_goes_behind_a_write_that_was_sent_after_the_stop) {
     run_stage *stage = stage_open();

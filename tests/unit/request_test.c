@@ -39,8 +39,7 @@ CONVERSATION(blocker_gone_between_list_and_watch_lists_again, exclusive) = {
     "watched NO_NODE  -> LIST",
     "listed x1 me3    -> WATCH x1 WATCH_OWN me3",
     "watched NO_NODE  -> ",
-    "own_watched OK   -> LIST",
-    "listed me3       -> GRANT",
+    "own_watched OK   -> GRANT",
 };
 
 /* ---- Modes ------------------------------------------------------------------- */

@@ -475,7 +475,9 @@ static void serve_delete(random_walk *walk, const sent_operation *operation) {
 /* Of several watches: all, or one of them comes too late. */
 static void serve_watch(random_walk *walk) {
     small_world *world = &walk->world;
-    zkl_event event = { .kind = ZKL_EVENT_WATCHED, .outcome = ZKL_OUTCOME_OK };
+    zkl_event event = { .kind = ZKL_EVENT_WATCHED,
+                        .outcome = ZKL_OUTCOME_OK,
+                        .fresh = chance(walk, 90) };
     for (size_t i = 0; i < world->to_watch_count; i++) {
         if (find_child(world, world->to_watch[i]) == NULL) {
             event.outcome = ZKL_OUTCOME_NO_NODE;
@@ -499,7 +501,9 @@ static void serve_downgrade(random_walk *walk, const sent_operation *operation) 
 
 static void serve_watch_or_inspection(random_walk *walk, const sent_operation *operation) {
     const child_node *child = find_child(&walk->world, operation->node);
-    zkl_event event = { .kind = answer_to(operation->kind), .outcome = ZKL_OUTCOME_NO_NODE };
+    zkl_event event = { .kind = answer_to(operation->kind),
+                        .outcome = ZKL_OUTCOME_NO_NODE,
+                        .fresh = chance(walk, 90) };
     if (child != NULL) {
         event.outcome = ZKL_OUTCOME_OK;
         event.zxid = child->zxid;

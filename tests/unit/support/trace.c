@@ -101,7 +101,7 @@ static void read_outcome(conversation *play, zkl_event *event, const word_list *
         read_success(play, event, words);
         return;
     }
-    event->fresh = event->kind == ZKL_EVENT_LISTED;
+    event->fresh = words->count < 3 || strcmp(words->list[2], "long_ago") != 0;
     bool says_why = event->outcome == ZKL_OUTCOME_REFUSED && words->count == 2;
     event->status = says_why ? ZKL_NO_PERMISSION : ZKL_OK;
 }

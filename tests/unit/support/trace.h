@@ -14,10 +14,10 @@
  * "inspected ours" or "inspected others" mean OK. REFUSED means that we lack the permission;
  * "REFUSED silently" does not say why. "watch_fired deleted" is the news of a deletion,
  * "watch_fired somehow" of neither a deletion nor a change, and "watch_fired deleted long_ago" may
- * be older than the session, as "listed me3 long_ago" is such a list. "MAKE_PARENT 1" is for the
- * node above the resource's, whose path has three names. "created me3 in_transaction" does not say
- * the zxid; "parent_inspected" says "older" or "younger" than our node. Each step goes through the
- * monitor.
+ * be older than the session, as "listed me3 long_ago" is such a list, and "watched NO_NODE
+ * long_ago" such an answer. "MAKE_PARENT 1" is for the node above the resource's, whose path has
+ * three names. "created me3 in_transaction" does not say the zxid; "parent_inspected" says "older"
+ * or "younger" than our node. Each step goes through the monitor.
  */
 #pragma once
 
