@@ -237,7 +237,7 @@ static void obey_run(const char *line) {
                        .count = number_of(line, "count", 100000),
                        .milliseconds = number_of(line, "milliseconds", 600000),
                        .mixed = number_of(line, "mixed", 0) != 0 };
-    run.handed_on = run.resources == 1 && run.permits == 0 && !run.mixed;
+    run.handed_on = run.resources == 1 && run.permits <= 1 && !run.mixed;
     text_of(line, "resource", run.resource, sizeof run.resource);
     pthread_barrier_init(&run.start, NULL, (unsigned)threads + 1);
     struct contention *all = allocate((uint64_t)threads, sizeof *all);
