@@ -161,6 +161,23 @@ TEST(one_deadline_is_over_all_attempts) {
     end(&self);
 }
 
+/* The servers take long to delete the other node, without which it does not join again. */
+TEST(deadline_of_who_leaves_a_lost_place_is_no_lost_connection) {
+    caller self;
+    begin(&self);
+    char other[ZKL_NODE_PATH_SIZE];
+    zkl_testing_add_contender(SET_ORDERS, ZKL_EXCLUSIVE, other);
+    self.timeout_ms = SESSION_MS / 2;
+    zkl_testing_task *task = zkl_testing_start(acquire, &self);
+    zkl_testing_sleep(SOON_MS);
+    set_delete_last_of(SET_STOCK);
+    zkl_testing_slow_servers(SESSION_MS / 2, SESSION_MS / 2);
+    zkl_testing_join(task);
+    EXPECT_INT(self.status, ZKL_TIMEOUT);
+    EXPECT_INT(zkl_testing_delete_node(other), 1);
+    end(&self);
+}
+
 /* Who has lost the reply finds one of its two nodes, and nothing else may wait for that one. */
 TEST(half_that_is_left_of_a_lost_transaction_is_given_up) {
     caller self;
