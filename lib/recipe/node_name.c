@@ -106,11 +106,15 @@ zkl_node_name zkl_node_name_parse(const char *text) {
     for (size_t digits = SEQUENCE_LENGTH; digits <= SEQUENCE_LENGTH + 1; digits++) {
         zkl_node_name name = { .kind = ZKL_NODE_FOREIGN };
         if (length >= digits && parse_sequence(text + length - digits, digits, &name.sequence)) {
-            name.permits = permits_before(text, length - digits);
-            name.kind = name.permits > 0 ? ZKL_NODE_PERMIT : kind_before(text, length - digits);
+            name.kind = kind_before(text, length - digits);
+            if (name.kind == ZKL_NODE_UNKNOWN) {
+                name.permits = permits_before(text, length - digits);
+                name.kind = name.permits > 0 ? ZKL_NODE_PERMIT : ZKL_NODE_UNKNOWN;
+            }
             if (name.kind != ZKL_NODE_UNKNOWN) {
-                name.lent = begins_with_guid(text) &&
-                            text[GUID_PREFIX_LENGTH + GUID_VARIANT_AT] == LENT_VARIANT;
+                name.lent = length > GUID_PREFIX_LENGTH + GUID_LENGTH &&
+                            text[GUID_PREFIX_LENGTH + GUID_VARIANT_AT] == LENT_VARIANT &&
+                            begins_with_guid(text);
                 return name;
             }
             unknown = name.sequence >= 0 ? name : unknown;
