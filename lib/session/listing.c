@@ -110,12 +110,17 @@ static zkl_outcome send_list(zkl_listing *listing) {
 
 /* ---- Its answer ------------------------------------------------------------ */
 
-/* Gives the answer to those that the list serves. Each may be gone when it has it. */
-static void answer_served(zkl_listing *listing, const zkl_list_answer *answer) {
+/* Gives the answer to those that the list serves. Each may be gone when it has it. The one that
+ * brought a watch hears what the servers said, as they have set it then: whether there was memory
+ * for the names, which it does not read, is nothing to it. */
+static void answer_served(zkl_listing *listing, const zkl_list_answer *answer,
+                          zkl_outcome of_watch) {
     zkl_list_waiter *waiter = NULL;
     while ((waiter = listing->served) != NULL) {
+        zkl_list_answer its = *answer;
+        its.outcome = waiter->listener->watch_id != NULL ? of_watch : answer->outcome;
         zkl_listings_withdraw(waiter);
-        waiter->listener->listed(waiter->arg, answer);
+        waiter->listener->listed(waiter->arg, &its);
     }
 }
 
@@ -127,7 +132,7 @@ static void answer_all(zkl_listing *listing, const zkl_reply *reply) {
     } else if (reply->outcome == ZKL_OUTCOME_OK) {
         answer.outcome = ZKL_OUTCOME_NOT_NOW;
     }
-    answer_served(listing, &answer);
+    answer_served(listing, &answer, reply->outcome);
     free(room);
 }
 

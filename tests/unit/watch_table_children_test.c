@@ -4,6 +4,18 @@
  */
 #include "support/watch_desk.h"
 
+/* The linker puts this in place of calloc (--wrap). */
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+static bool has_no_memory; /* the next allocation fails */
+
+void *__wrap_calloc(size_t count, size_t size) {
+    bool fails = has_no_memory;
+    has_no_memory = false;
+    return fails ? NULL : __real_calloc(count, size);
+}
+
 static void answer_list(watch_desk *desk, size_t count) {
     static const char *const names[] = { "one", "two", "three" };
     FAKE_ANSWER(&desk->fake, "list", .outcome = ZKL_OUTCOME_OK, .children = { names, count });
@@ -123,6 +135,25 @@ TEST(who_leaves_before_the_list_leaves_no_watch) {
     FAKE_HEARD(&desk->fake, "unwatch children of /r");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
+}
+
+/* The servers have set the watch, whether or not there is memory for the names. */
+TEST(list_for_which_there_is_no_memory_leaves_no_watch) {
+    for (int leaves_before = 0; leaves_before < 2; leaves_before++) {
+        watch_desk *desk = watch_desk_open();
+        watch_desk_add_children(desk, &desk->a, "/r");
+        if (leaves_before != 0) {
+            watch_desk_leave(desk, &desk->a);
+        }
+        desk->fake.heard[0] = '\0';
+        has_no_memory = true;
+        answer_list(desk, 2);
+        EXPECT(!has_no_memory);
+        FAKE_HEARD(&desk->fake, leaves_before != 0 ? "unwatch children of /r"
+                                                   : "unwatch children of /r; listed a NOT_NOW");
+        FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+        watch_desk_close(desk);
+    }
 }
 
 TEST(change_before_the_answer_is_told_to_all) {
