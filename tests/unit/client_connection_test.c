@@ -90,6 +90,19 @@ static void move_to_another_server(void) {
 
 /* libzookeeper closes a connection to a server that is not in the new list, and says nothing. The
  * next one may come before we look, or after. */
+TEST(what_connects_a_session_is_in_the_record) {
+    static char bytes[65536];
+    zkl_text text = { .bytes = bytes, .size = sizeof(bytes) - 1 };
+    begin_with(LONG_TIMEOUT_MS);
+    const zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(holder.client->recorder, NULL);
+    zkl_record_snapshot_write(&snapshot, &text);
+    EXPECT(strstr(bytes, " connecting=1 STEP WOKEN -> OPEN\n") != NULL);
+    EXPECT(
+        strstr(bytes, " connecting=1 STEP stage=SEEKING under_way=WAIT_FOR_SERVER CONNECTED -> ") !=
+        NULL);
+    end(ZKL_OK);
+}
+
 TEST(reconnect_that_nobody_told_of_is_suspect_and_held_again) {
     begin_with(LONG_TIMEOUT_MS);
     for (unsigned i = 0; i < MOVES; i++) {

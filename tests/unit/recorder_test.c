@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "played_back.h"
 #include "recipe/request.h"
@@ -94,11 +96,111 @@ TEST(ring_keeps_as_many_events_as_were_asked_for) {
     bench_close(&bench);
 }
 
-static size_t written;
+TEST(request_gets_another_state_when_its_last_one_is_half_a_ring_old) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+    record_bench others = bench;
+    for (int i = 0; i < 12; i++) { /* more than half of the ring, and less than all of it */
+        bench_begin_request(&others, NULL);
+        bench_acquire_and_release(&others);
+    }
+    EXPECT(strstr(bench_text(&bench), " request=1 START") != NULL);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
+    const char *text = bench_text(&bench);
+    EXPECT(strstr(strstr(text, " request=13 "), " request=1 STATE ") != NULL);
+    EXPECT_INT(bench_play(text)->verdict, PLAYBACK_SAME);
+    bench_close(&bench);
+}
 
-static void count_bytes(zkl_text *text) {
-    written += text->length;
+TEST(probe_that_changes_nothing_is_not_recorded) {
+    static const char *const names[] = { BENCH_NODE };
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 1 });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                     .fresh = true,
+                                     .children = listed((zkl_children){ names, 1 }) });
+    bench_record(&bench, &(zkl_event){ .kind = ZKL_EVENT_PROBE }, &(zkl_actions){ .count = 0 });
+    EXPECT(strstr(bench_text(&bench), "PROBE") == NULL);
+    EXPECT(strstr(bench_text(&bench), "end records=4\n") != NULL);
+    bench_close(&bench);
+}
+
+/* ---- Snapshots -------------------------------------------------------------------------- */
+
+/* What is written in pieces. */
+static char written[BENCH_TEXT_SIZE];
+static size_t written_length;
+
+static void take_piece(zkl_text *text) {
+    size_t room = sizeof(written) - 1 - written_length;
+    size_t length = text->length < room ? text->length : room;
+    memcpy(written + written_length, text->bytes, length);
+    written_length += length;
     text->length = 0;
+}
+
+static const char *write_in_pieces(const zkl_record_snapshot *snapshot, size_t size) {
+    char bytes[256];
+    zkl_text text = { .bytes = bytes, .size = size, .full = take_piece };
+    written_length = 0;
+    zkl_record_snapshot_write(snapshot, &text);
+    take_piece(&text);
+    written[written_length] = '\0';
+    return written;
+}
+
+TEST(text_is_the_same_in_pieces_of_any_size) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    bench_acquire_and_release(&bench);
+    const zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(bench.recorder, NULL);
+    const char *whole = bench_text(&bench);
+    for (size_t size = 1; size < 256; size++) {
+        EXPECT_TEXT(write_in_pieces(&snapshot, size), whole);
+    }
+    bench_close(&bench);
+}
+
+/* The end of what it returns is the end of the memory: a step too far ends the program. */
+static char *memory_with_a_guard(size_t size) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t whole = (size + page - 1) / page * page;
+    char *memory =
+        mmap(NULL, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || mprotect(memory + whole, page, PROT_NONE) != 0) {
+        abort();
+    }
+    return memory + whole - size;
+}
+
+TEST(snapshot_with_a_copy_stays_as_it_was) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    bench_acquire_and_release(&bench);
+    static char before[BENCH_TEXT_SIZE];
+    snprintf(before, sizeof(before), "%s", bench_text(&bench));
+    char *copy = memory_with_a_guard(zkl_recorder_ring_size(bench.recorder));
+    const zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(bench.recorder, copy);
+    for (int i = 0; i < 100; i++) {
+        bench_begin_request(&bench, NULL);
+        bench_acquire_and_release(&bench);
+    }
+    EXPECT_TEXT(write_in_pieces(&snapshot, 100), before);
+    bench_close(&bench);
+}
+
+static void overwrite(unit_random *random, char *ring, size_t size) {
+    for (unsigned n = unit_random_below(random, 50); n > 0; n--) {
+        ring[unit_random_below(random, (unsigned)size)] = (char)unit_random_below(random, 256);
+    }
+    size_t length = unit_random_below(random, 600);
+    size_t at = unit_random_below(random, 2) == 0
+                    ? size - length
+                    : unit_random_below(random, (unsigned)(size - length));
+    memset(ring + at, "x\xff"[unit_random_below(random, 2)], length);
 }
 
 /* A program whose memory was overwritten writes its record before it aborts. */
@@ -110,21 +212,13 @@ TEST(any_bytes_of_a_ring_can_be_written) {
         bench_acquire_and_release(&bench);
     }
     size_t size = zkl_recorder_ring_size(bench.recorder);
-    char *ring = malloc(size); /* of its very size, where a sanitizer sees a step too far */
-    for (unsigned seed = 0; ring != NULL && seed < 5000; seed++) {
+    char *ring = memory_with_a_guard(size);
+    for (unsigned seed = 0; seed < 5000; seed++) {
         unit_random random = unit_random_begin(seed);
         zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(bench.recorder, ring);
-        for (unsigned n = unit_random_below(&random, 50); n > 0; n--) {
-            ring[unit_random_below(&random, (unsigned)size)] =
-                (char)unit_random_below(&random, 256);
-        }
-        char bytes[256];
-        zkl_text text = { .bytes = bytes, .size = sizeof(bytes), .full = count_bytes };
-        written = 0;
-        zkl_record_snapshot_write(&snapshot, &text);
-        EXPECT(written < 1000 * size); /* it came to an end */
+        overwrite(&random, ring, size);
+        EXPECT(strstr(write_in_pieces(&snapshot, 256), "end records=") != NULL);
     }
-    free(ring);
     bench_close(&bench);
 }
 
@@ -264,6 +358,28 @@ static void expect_shortened(char fill, size_t length) {
 TEST(list_of_long_names_is_shortened) {
     expect_shortened(',', ZKL_RECORD_NAMES_BYTES_MAX);
     expect_shortened('y', 9000);
+}
+
+/* A request for a permit counts the names of its lists, so these are not shortened. */
+TEST(event_without_room_is_too_long_and_a_state_follows) {
+    static char long_name[3300];
+    static const char *const names[] = { long_name };
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, &(zkl_request_options){ .permits = 2 });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+    for (size_t length = 2900; length < sizeof(long_name); length += 300) {
+        memset(long_name, 'y', length);
+        bench_record(&bench,
+                     &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                   .children = listed((zkl_children){ names, 1 }) },
+                     &(zkl_actions){ .count = 0 });
+    }
+    bench_record(&bench, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED }, &(zkl_actions){ .count = 0 });
+    const char *text = bench_text(&bench);
+    EXPECT(strstr(text, "3 1 request=1 LISTED children=yyyy") != NULL);
+    EXPECT(strstr(text, "\n4 1 request=1 TOO_LONG\n5 1 request=1 STATE ") != NULL);
+    EXPECT(strstr(text, "\n6 1 request=1 CONNECTED -> nothing\nend records=6\n") != NULL);
+    bench_close(&bench);
 }
 
 /* For what no request ever does: it is not to be played back when it is closed. */
