@@ -138,7 +138,7 @@ TEST(written_record_tells_what_the_client_did) {
     desk_close(desk);
 }
 
-/* Else each acquire of the client, and its session, would wait for 16 MB of fresh pages. */
+/* Else each acquire of the client, and its session, would wait for 8 MB of fresh pages. */
 TEST(memory_is_allocated_before_the_clients_mutex_is_taken) {
     make_directory();
     lock_desk *desk = desk_open(NULL);
