@@ -38,7 +38,7 @@ typedef struct zkl_client_session {
     /* those of the addresses that the connection has, when the others were silent; NULL: it has
      * all */
     char *rest;
-    bool moved; /* the task that is under way has found other addresses */
+    bool moved;           /* the task that is under way has found other addresses */
     int64_t asked_for_ms; /* when its time to connect began */
     int64_t sought_ms;    /* since when the connection has tried the addresses that it has */
     int64_t looked_up_ms;
