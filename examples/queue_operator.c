@@ -55,15 +55,16 @@ static int break_node(zkl_client *client, const char *resource, const char *node
 
 /* Removes idle nodes. The call looks twice, idle_ms apart, so it needs that much more time. */
 static int remove_idle(zkl_client *client, const char *idle) {
-    size_t removed = 0;
+    zkl_resource_list *removed = NULL;
     char *end = NULL;
     long long idle_ms = strtoll(idle, &end, 10);
     if (end == idle || *end != '\0' || idle_ms < 0 || idle_ms > IDLE_MAX_MS) {
         fprintf(stderr, "MS %s: must be from 0 to %d\n", idle, IDLE_MAX_MS);
         return ZKL_INVALID_ARGUMENT;
     }
-    int status = zkl_parents_remove_idle(client, idle_ms, idle_ms + TIMEOUT_MS, &removed);
-    printf("%zu removed\n", removed); /* whatever the status is */
+    int status = zkl_parents_remove_idle(client, idle_ms, idle_ms + TIMEOUT_MS, 0, &removed);
+    printf("%zu removed\n", removed != NULL ? removed->count : 0); /* whatever the status is */
+    zkl_report_free(removed);
     return status;
 }
 

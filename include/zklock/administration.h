@@ -299,16 +299,19 @@ ZKL_API int zkl_node_set_acl(zkl_client *client, const char *path, const char *a
  * go: the servers refuse to delete a node that has children, and a contender that finds the node
  * missing makes it again. Sequence numbers then restart at 0; fencing tokens keep rising.
  *
- * idle_ms  from 0 (does not wait) to below timeout_ms. Use a minute or more: with a short value a
- *          contender can lose its parent twice in a row, and then pauses for up to 5 s.
- * removed  receives how many nodes were removed, whatever is returned; may be NULL.
+ * idle_ms    from 0 (does not wait) to below timeout_ms. Use a minute or more: with a short value a
+ *            contender can lose its parent twice in a row, and then pauses for up to 5 s.
+ * only_look  1: removes nothing, and reports what it would have removed. 0: removes.
+ * removed    receives the names of the nodes that were removed, first the stripes, without
+ *            contenders. Free it with zkl_report_free. It is there also if a part could not be
+ *            removed, for want of permission or of time; NULL if nothing was removed yet.
  *
  * Returns ZKL_OK, or a status named at the top of this header. After ZKL_NO_PERMISSION all are
  * removed that may be read and removed. Keep other empty nodes without data away from the lock
  * root, and nodes named like stripes away from its resources: they look like unused resources.
  */
 ZKL_API int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout_ms,
-                                    size_t *removed);
+                                    int only_look, zkl_resource_list **removed);
 
 #ifdef __cplusplus
 }

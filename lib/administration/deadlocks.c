@@ -274,7 +274,7 @@ static int deadlocks_find(search *self, zkl_inquiry *inquiry, int *skipped) {
 
 /* Looks twice in one session. A new session may be connected to a server that is behind: what it
  * shows may be older than the first look, and prove nothing. */
-static int find_in_one_session(zkl_report *report, zkl_inquiry *inquiry, const char *none) {
+static int find_in_one_session(zkl_report *report, zkl_inquiry *inquiry, const void *none) {
     (void)none;
     uint64_t session = 0;
     do {

@@ -95,7 +95,7 @@ static int look_at_answer(const zkl_question *question, const char *path) {
 }
 
 /* Asks for the ACL and the data at once: that is one round trip. */
-static int fill_node(zkl_report *report, zkl_inquiry *inquiry, const char *path) {
+static int fill_node(zkl_report *report, zkl_inquiry *inquiry, const void *path) {
     zkl_question *acl = zkl_inquiry_questions(inquiry, 2);
     ZKL_TRY(zkl_made(acl));
     zkl_question *data = acl + 1;

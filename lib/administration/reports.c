@@ -7,7 +7,7 @@
 
 /* ---- One queue ------------------------------------------------------------------------------ */
 
-static int fill_queue(zkl_report *report, zkl_inquiry *inquiry, const char *resource) {
+static int fill_queue(zkl_report *report, zkl_inquiry *inquiry, const void *resource) {
     zkl_question *listed = NULL;
     zkl_queue_snapshot snapshot;
     ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_LIST_CHILDREN,
@@ -47,7 +47,7 @@ static size_t count_contenders(zkl_children children) {
 }
 
 /* Fills the list of all resources. One that has gone since the root was listed is left out. */
-static int fill_list(zkl_report *report, zkl_inquiry *inquiry, const char *none) {
+static int fill_list(zkl_report *report, zkl_inquiry *inquiry, const void *none) {
     (void)none;
     zkl_resource_list *list = &report->resources;
     zkl_pool *pool = &report->pool;

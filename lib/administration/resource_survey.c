@@ -9,13 +9,13 @@
 
 /* ---- Reports -------------------------------------------------------------------------------- */
 
-int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource,
+int zkl_report_make(zkl_client *client, int64_t timeout_ms, const void *about,
                     zkl_report_fill *fill, void **result) {
     zkl_inquiry inquiry;
     *result = NULL;
     ZKL_TRY(zkl_inquiry_begin(&inquiry, client, timeout_ms));
     zkl_report *report = calloc(1, sizeof(*report));
-    int status = report != NULL ? fill(report, &inquiry, resource) : ZKL_NO_MEMORY;
+    int status = report != NULL ? fill(report, &inquiry, about) : ZKL_NO_MEMORY;
     zkl_inquiry_end(&inquiry);
     if (status != ZKL_OK) {
         zkl_report_free(report);

@@ -19,12 +19,12 @@ typedef struct zkl_report {
 } zkl_report;
 
 /** Fills a report, which is zeroed before. */
-typedef int zkl_report_fill(zkl_report *report, zkl_inquiry *inquiry, const char *resource);
+typedef int zkl_report_fill(zkl_report *report, zkl_inquiry *inquiry, const void *about);
 
-/** Makes a report of what the servers answer. `resource`: what it is about, a name or path for
- *  `fill`, or NULL. Returns the report's status; or why there is no report, and the result is NULL.
+/** Makes a report of what the servers answer. `about` is for `fill`. Returns the report's status;
+ * or why there is no report, and the result is NULL.
  */
-int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource,
+int zkl_report_make(zkl_client *client, int64_t timeout_ms, const void *about,
                     zkl_report_fill *fill, void **result);
 
 /** Accepts a resource as zkl_lock_open does, or a stripe of a name: "<name>/stripe-0003".

@@ -71,9 +71,19 @@ static int queue_length(struct stage *stage, const char *resource) {
     return raw_children(stage->raw, path_of(stage, resource, path));
 }
 
+static size_t remove_idle(struct stage *stage, int64_t idle_ms) {
+    zkl_resource_list *removed = NULL;
+    ASSERT_STATUS(
+        zkl_parents_remove_idle(stage->operators_client, idle_ms, PATIENCE_MS, 0, &removed),
+        ZKL_OK);
+    size_t count = removed->count;
+    zkl_report_free(removed);
+    return count;
+}
+
 /* The operator's server may not have seen yet that a resource is idle. */
 static bool all_are_removed(struct stage *stage) {
-    ASSERT_STATUS(zkl_parents_remove_idle(stage->operators_client, 0, PATIENCE_MS, NULL), ZKL_OK);
+    (void)remove_idle(stage, 0);
     raw_catch_up(stage->raw);
     return raw_children(stage->raw, stage->root) == 0;
 }
@@ -649,13 +659,6 @@ static void holder_that_is_revoked_while_it_is_cut_off_is_told_once_it_is_back(v
 
 enum { CROWD = 3, ROUNDS = 60, ALONE = 2 };
 
-static size_t remove_idle(struct stage *stage) {
-    size_t removed = 0;
-    ASSERT_STATUS(zkl_parents_remove_idle(stage->operators_client, 0, PATIENCE_MS, &removed),
-                  ZKL_OK);
-    return removed;
-}
-
 static bool all_have_answered(struct process *crowd, int count) {
     for (int i = 0; i < count; i++) {
         if (!process_has_answered(&crowd[i])) {
@@ -670,7 +673,7 @@ static size_t remove_until_all_have_answered(struct stage *stage, struct process
                                              int count) {
     size_t removed = 0;
     while (!all_have_answered(crowd, count)) {
-        removed += remove_idle(stage);
+        removed += remove_idle(stage, 0);
     }
     return removed;
 }
@@ -680,7 +683,7 @@ static size_t come_alone(struct stage *stage, struct process *alone, const char 
     size_t removed = 0;
     int status = ZKL_OK;
     for (int i = 0; i < ROUNDS && status == ZKL_OK; i++) {
-        removed += remove_idle(stage);
+        removed += remove_idle(stage, 0);
         process_tell(alone, "%s\n", command);
         removed += remove_until_all_have_answered(stage, alone, 1);
         status = process_answer(alone);
@@ -752,15 +755,12 @@ static void parents_that_are_used_or_written_to_are_not_removed(void) {
     struct stage stage;
     struct process holder;
     char path[RESOURCE_SIZE];
-    size_t removed = 0;
     stage_begin(&stage, "parents-used");
     raw_make_with(stage.raw, path_of(&stage, "written", path), "0");
     make_parent(&stage, "idle");
     queue_process(&stage, &holder, "used", ZKL_EXCLUSIVE);
     zkl_report_free(describe_all(&stage, "used", 1));
-    ASSERT_STATUS(zkl_parents_remove_idle(stage.operators_client, QUIET_MS, PATIENCE_MS, &removed),
-                  ZKL_OK);
-    ASSERT_NUMBER(removed, 1);
+    ASSERT_NUMBER(remove_idle(&stage, QUIET_MS), 1);
     zkl_resource_list *resources = list(&stage);
     ASSERT_NUMBER(resources->count, 2);
     zkl_report_free(resources);

@@ -377,9 +377,10 @@ static int find_deadlocks(struct stage *stage) {
 }
 
 static int remove_idle(struct stage *stage) {
-    size_t removed = 0;
-    int status = zkl_parents_remove_idle(stage->user, IDLE_MS, PATIENCE_MS, &removed);
-    CU_ASSERT_TRUE(status != ZKL_OK || removed == 2);
+    zkl_resource_list *removed = NULL;
+    int status = zkl_parents_remove_idle(stage->user, IDLE_MS, PATIENCE_MS, 0, &removed);
+    CU_ASSERT_TRUE(status != ZKL_OK || removed->count == 2);
+    zkl_report_free(removed);
     return status;
 }
 
@@ -764,7 +765,7 @@ static void make_root_again(struct stage *stage, zkl_client *client, const char 
 static void open_parents_are_closed_by_public_functions_while_they_are_empty(void) {
     struct stage stage;
     char elsewhere[PATH_SIZE + 8];
-    size_t removed = 0;
+    zkl_resource_list *removed = NULL;
     stage_begin(&stage, "closing");
     snprintf(elsewhere, sizeof(elsewhere), "%s-guard", stage.root);
     make_open(&stage, stage.root);
@@ -773,8 +774,9 @@ static void open_parents_are_closed_by_public_functions_while_they_are_empty(voi
     zkl_lock *lock = lock_open(client, "stock");
     ASSERT_STATUS(use(lock, ZKL_EXCLUSIVE, PATIENCE_MS), ZKL_OK);
     CU_ASSERT_FALSE(raw_is_closed(stage.scene.raw, stage.stock));
-    ASSERT_STATUS(zkl_parents_remove_idle(client, IDLE_MS, PATIENCE_MS, &removed), ZKL_OK);
-    ASSERT_NUMBER(removed, 1);
+    ASSERT_STATUS(zkl_parents_remove_idle(client, IDLE_MS, PATIENCE_MS, 0, &removed), ZKL_OK);
+    ASSERT_NUMBER(removed->count, 1);
+    zkl_report_free(removed);
     make_root_again(&stage, client, elsewhere);
     ASSERT_STATUS(use(lock, ZKL_EXCLUSIVE, PATIENCE_MS), ZKL_OK);
     CU_ASSERT_TRUE(raw_is_closed(stage.scene.raw, stage.root));

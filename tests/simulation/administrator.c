@@ -208,9 +208,10 @@ static void find_deadlocks(void) {
 
 static void remove_idle(void) {
     int64_t idle_ms = (int64_t)zkl_world_random(100);
-    size_t removed = 0;
+    zkl_resource_list *removed = NULL;
     judge_status("remove idle",
-                 zkl_parents_remove_idle(administrator.client, idle_ms, TIMEOUT_MS, &removed));
+                 zkl_parents_remove_idle(administrator.client, idle_ms, TIMEOUT_MS, 0, &removed));
+    zkl_report_free(removed);
 }
 
 static void act(void) {

@@ -38,9 +38,10 @@ static int find_deadlocks(void) {
 }
 
 static int remove_idle(void) {
-    size_t removed = 7;
-    int status = zkl_parents_remove_idle(client, 0, WITHIN_MS, &removed);
-    EXPECT_INT(removed, 0);
+    zkl_resource_list *removed = NULL;
+    int status = zkl_parents_remove_idle(client, 0, WITHIN_MS, 0, &removed);
+    EXPECT(status == ZKL_OK ? removed->count == 0 : removed == NULL);
+    zkl_report_free(removed);
     return status;
 }
 

@@ -173,12 +173,15 @@ TEST(node_that_may_not_be_read_any_more_at_the_second_look_ends_its_circle_only)
 
 TEST(idle_parents_beside_one_that_may_not_be_read_are_removed) {
     begin(5);
-    size_t removed = 0;
+    zkl_resource_list *removed = NULL;
     make("/locks/c");
     hide("/locks/b");
-    EXPECT_INT(zkl_parents_remove_idle(client, 1000, WITHIN_MS, &removed), ZKL_NO_PERMISSION);
+    EXPECT_INT(zkl_parents_remove_idle(client, 1000, WITHIN_MS, 0, &removed), ZKL_NO_PERMISSION);
     expect_message("path \"/locks/b\": the servers refused the request");
-    EXPECT_INT(removed, 2);
+    EXPECT_INT(removed->count, 2);
+    EXPECT_TEXT(removed->resources[0]->name, "a");
+    EXPECT_TEXT(removed->resources[1]->name, "c");
+    zkl_report_free(removed);
     EXPECT(zkl_tree_find(zkl_ensemble_tree(ensemble), "/locks/b", ZKL_LATEST_ZXID) != NULL);
     end();
 }

@@ -220,9 +220,10 @@ TEST(circle_over_a_lock_and_a_stripe_is_found_and_named) {
 /* ---- Parents --------------------------------------------------------------------------------- */
 
 static void expect_removed(int64_t idle_ms, size_t expected) {
-    size_t removed = 7777;
-    EXPECT_INT(zkl_parents_remove_idle(client, idle_ms, WITHIN_MS, &removed), ZKL_OK);
-    EXPECT_INT(removed, expected);
+    zkl_resource_list *removed = NULL;
+    EXPECT_INT(zkl_parents_remove_idle(client, idle_ms, WITHIN_MS, 0, &removed), ZKL_OK);
+    EXPECT_INT(removed->count, expected);
+    zkl_report_free(removed);
 }
 
 TEST(idle_stripes_are_removed_and_then_their_resource) {
@@ -307,7 +308,9 @@ static void *come_and_go_slowly(void *arg) {
 static void *remove_again_and_again(void *arg) {
     const int64_t *idle_ms = arg;
     while (remover_goes_on) {
-        EXPECT_INT(zkl_parents_remove_idle(client, *idle_ms, WITHIN_MS, NULL), ZKL_OK);
+        zkl_resource_list *removed = NULL;
+        EXPECT_INT(zkl_parents_remove_idle(client, *idle_ms, WITHIN_MS, 0, &removed), ZKL_OK);
+        zkl_report_free(removed);
         resources_removed += has_node("/locks/hot") ? 0 : 1;
     }
     return NULL;

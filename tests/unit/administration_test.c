@@ -739,6 +739,17 @@ TEST(circle_is_looked_at_anew_when_the_session_ends_between_the_looks) {
 
 /* ---- Parents --------------------------------------------------------------------------------- */
 
+static size_t remove_idle(int64_t idle_ms, int only_look) {
+    zkl_resource_list *removed = NULL;
+    EXPECT_INT(zkl_parents_remove_idle(client, idle_ms, WITHIN_MS, only_look, &removed), ZKL_OK);
+    size_t count = removed->count;
+    for (size_t i = 0; i < count; i++) {
+        EXPECT_TEXT(removed->resources[i]->name, "idle");
+    }
+    zkl_report_free(removed);
+    return count;
+}
+
 TEST(only_parents_that_are_idle_and_empty_are_removed) {
     begin(25);
     zkl_lock *used = hold_as("used", NULL, ZKL_EXCLUSIVE);
@@ -746,12 +757,11 @@ TEST(only_parents_that_are_idle_and_empty_are_removed) {
     EXPECT_INT(zkl_lock_release(idle, ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(zkl_ensemble_create(ensemble, 0, "/locks/notes", "text", false, false, NULL, 0),
                ZKL_SERVER_ERROR_NONE);
-    size_t removed = 7;
-    EXPECT_INT(zkl_parents_remove_idle(client, 5000, WITHIN_MS, &removed), ZKL_OK);
-    EXPECT_INT(removed, 1);
+    EXPECT_INT(remove_idle(5000, 1), 1);
+    EXPECT(has_node("/locks/idle"));
+    EXPECT_INT(remove_idle(5000, 0), 1);
     EXPECT(!has_node("/locks/idle") && has_node("/locks/used") && has_node("/locks/notes"));
-    EXPECT_INT(zkl_parents_remove_idle(client, 0, WITHIN_MS, &removed), ZKL_OK);
-    EXPECT_INT(removed, 0);
+    EXPECT_INT(remove_idle(0, 0), 0);
     EXPECT_INT(zkl_lock_acquire(idle, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     EXPECT(has_node("/locks/idle"));
     zkl_lock_close(idle);
@@ -769,13 +779,11 @@ static void *come_and_go(void *arg) {
 
 TEST(parent_that_was_used_meanwhile_is_not_idle) {
     begin(26);
-    size_t removed = 7;
     pthread_t task;
     zkl_lock *lock = hold_as("stock", NULL, ZKL_EXCLUSIVE);
     EXPECT_INT(zkl_lock_release(lock, ZKL_FOREVER), ZKL_OK);
     EXPECT(zkl_thread_start(&task, come_and_go, lock));
-    EXPECT_INT(zkl_parents_remove_idle(client, 5000, WITHIN_MS, &removed), ZKL_OK);
-    EXPECT_INT(removed, 0);
+    EXPECT_INT(remove_idle(5000, 0), 0);
     EXPECT(has_node("/locks/stock"));
     zkl_thread_join(task);
     zkl_lock_close(lock);
@@ -847,8 +855,10 @@ TEST(bad_arguments_are_refused) {
     EXPECT_INT(zkl_deadlocks_find(NULL, 1, &deadlocks), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_node_break(client, "stock", NULL, 1), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_node_break(client, NULL, "x-0000000001", 1), ZKL_INVALID_ARGUMENT);
-    EXPECT_REFUSED(zkl_parents_remove_idle(client, 10, 10, NULL), "idle_ms");
-    EXPECT_REFUSED(zkl_parents_remove_idle(client, -1, 10, NULL), "idle_ms");
+    zkl_resource_list *removed = NULL;
+    EXPECT_INT(zkl_parents_remove_idle(client, 1, 10, 0, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_REFUSED(zkl_parents_remove_idle(client, 10, 10, 0, &removed), "idle_ms");
+    EXPECT_REFUSED(zkl_parents_remove_idle(client, -1, 10, 0, &removed), "idle_ms");
     zkl_report_free(NULL);
     zkl_report_free(NULL);
     end();
