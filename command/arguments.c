@@ -2,8 +2,10 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "duration.h"
 #include "exit_status.h"
 #include "say.h"
 
@@ -84,6 +86,32 @@ void arguments_print_settings(void) {
             printf("  %-28s (default: %s)\n", "", one->initial);
         }
     }
+}
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+static bool read_count(const char *text, long min, long max, int32_t *count) {
+    char *end = NULL;
+    long number = strtol(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number < min || number > max) {
+        return false;
+    }
+    *count = (int32_t)number;
+    return true;
+}
+
+int take_time(const char *name, const char *value, int64_t min, int64_t *ms) {
+    if (duration_read(value, ms) && *ms >= min) {
+        return EXIT_DONE;
+    }
+    return say_usage("--%s '%s': must be a time, such as 2.5 (seconds), 500ms or 10m", name, value);
+}
+
+int take_count(const char *name, const char *value, long min, long max, int32_t *count) {
+    if (read_count(value, min, max, count)) {
+        return EXIT_DONE;
+    }
+    return say_usage("--%s '%s': must be a number from %ld to %ld", name, value, min, max);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */

@@ -30,5 +30,11 @@ typedef struct subcommand {
  *  options. Returns the exit status. */
 int subcommand_main(const subcommand *of, int argc, char **argv);
 
+/** Takes the value of an option that is a time of at least `min` ms. Returns EXIT_DONE, or what
+ *  say_usage returned. */
+int take_time(const char *name, const char *value, int64_t min, int64_t *ms);
+/** Takes the value of an option that is a number. Otherwise as take_time(). */
+int take_count(const char *name, const char *value, long min, long max, int32_t *count);
+
 /** Prints the help of all settings. */
 void arguments_print_settings(void);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "exit_status.h"
+#include "hold.h"
 #include "say.h"
 
 enum { NUMBER_SIZE = 24 };
@@ -74,8 +75,11 @@ static void child_execute(const child *self, const job *what, const message *gra
     if (getppid() != front) { /* the front had died before PR_SET_PDEATHSIG */
         _exit(EXIT_LOCK_LOST);
     }
-    set_environment(what, grant);
     child_restore_signals(found);
+    if (what->holds_only) {
+        _exit(hold_until_end(grant));
+    }
+    set_environment(what, grant);
     execvp(what->command[0], what->command);
     int why = errno;
     say("%s: %s", what->command[0], strerror(why));

@@ -12,7 +12,8 @@ enum {
     EXIT_NO_PERMISSION = 77, /* EX_NOPERM */
     EXIT_CANNOT_EXECUTE = 126,
     EXIT_NOT_FOUND = 127,
-    EXIT_BY_SIGNAL = 128 /* plus the number of the signal */
+    EXIT_BY_SIGNAL = 128, /* plus the number of the signal */
+    EXIT_STATUS_MAX = 255
 };
 
 /** Returns the exit status for a zkl_status, except for those about the queue of a lock. */

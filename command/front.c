@@ -15,12 +15,13 @@
 #include "duration.h"
 #include "exit_status.h"
 #include "holder.h"
+#include "log_sink.h"
 #include "say.h"
 
 enum {
-    RESTART_FIRST_MS = 1000, /* the pause after a crash; it doubles with each, up to */
-    RESTART_MAX_MS = 30000,
-    CALM_MS = 60000, /* after a child that ran for longer the pause is the first again */
+    RESTART_MAX_MS = 30000, /* how far the pause doubles, unless the first is longer */
+    CALM_MS = 60000,        /* a restart after a child that ran for longer is the first in a row */
+    LOOK_MS = 1000,         /* how long to wait at most */
     CONNECT_REPORT_MS = 3000,
     GROUP_STEP_MS = 20 /* how often to look at a group whose leader has ended */
 };
@@ -41,13 +42,17 @@ typedef struct front {
     int64_t started_ms;
     int64_t restart_at_ms; /* 0: no restart is planned */
     int64_t restart_pause_ms;
+    int32_t restarts; /* in a row */
     int64_t next_report_ms;
     int64_t began_ms;
-    bool is_lost;       /* the lock is lost, or is about to be */
-    int64_t kill_at_ms; /* 0: SIGKILL has been sent, or is not due */
-    bool is_done;       /* the holder has released */
-    int status;         /* the exit status */
-    bool interrupted;   /* SIGINT from the terminal has ended the child */
+    int64_t granted_ms;
+    int64_t release_at_ms; /* the command has ended, and --min-hold keeps the lock until then; 0: it
+                              does not */
+    bool is_lost;          /* the lock is lost, or is about to be */
+    int64_t kill_at_ms;    /* 0: SIGKILL has been sent, or is not due */
+    bool is_done;          /* the holder has released */
+    int status;            /* the exit status */
+    bool interrupted;      /* SIGINT from the terminal has ended the child */
 } front;
 
 static bool child_runs(const front *self) {
@@ -61,26 +66,48 @@ static void front_send(const front *self, message_kind kind, int status) {
 
 /* ---- The child's end ------------------------------------------------------------------------- */
 
+static void front_log(const front *self, const char *event, int status) {
+    log_child(event, self->job->resources[0], self->grant.token, self->job->command[0], status);
+}
+
 static void release(front *self) {
     self->link.shared->group = 0;
     front_send(self, MESSAGE_ENDED, self->status);
 }
 
-static bool is_to_restart(const front *self, int status) {
-    return self->job->restart && status != EXIT_DONE && !self->is_lost && self->stopped_by == 0 &&
-           !self->holder_is_dead;
+/* Releases the lock, or keeps it for what is left of --min-hold. */
+static void release_in_time(front *self) {
+    int64_t until = self->granted_ms + self->job->min_hold_ms;
+    bool is_early = self->job->min_hold_ms > 0 && until > channel_now_ms();
+    if (is_early && !self->is_lost && self->stopped_by == 0 && !self->holder_is_dead) {
+        self->link.shared->group = 0;
+        self->release_at_ms = until;
+    } else {
+        release(self);
+    }
+}
+
+/* Tells whether the child that has just ended is to be started again, and counts that. */
+static bool is_to_restart(front *self, int status) {
+    bool was_calm = channel_now_ms() - self->started_ms >= CALM_MS;
+    self->restarts = was_calm ? 1 : self->restarts + 1;
+    bool is_allowed = self->job->restart_limit == 0 || self->restarts <= self->job->restart_limit;
+    return self->job->restart && is_allowed && status != EXIT_DONE && !self->is_lost &&
+           self->stopped_by == 0 && !self->holder_is_dead;
 }
 
 static void plan_restart(front *self) {
-    int64_t now = channel_now_ms();
-    bool was_calm = now - self->started_ms >= CALM_MS;
-    int64_t doubled = self->restart_pause_ms * 2;
-    self->restart_pause_ms = was_calm || doubled == 0   ? RESTART_FIRST_MS
-                             : doubled < RESTART_MAX_MS ? doubled
-                                                        : RESTART_MAX_MS;
-    self->restart_at_ms = now + self->restart_pause_ms;
-    say("%s ended with %d: it is started again in %d s, under the same lock", self->job->command[0],
-        self->status, (int)(self->restart_pause_ms / RESTART_FIRST_MS));
+    int64_t first_ms = self->job->restart_pause_ms;
+    int64_t most_ms = first_ms > RESTART_MAX_MS ? first_ms : RESTART_MAX_MS;
+    int64_t doubled_ms = self->restart_pause_ms * 2;
+    char pause[DURATION_TEXT_SIZE];
+    self->restart_pause_ms = self->restarts == 1    ? first_ms
+                             : doubled_ms < most_ms ? doubled_ms
+                                                    : most_ms;
+    self->restart_at_ms = channel_now_ms() + self->restart_pause_ms;
+    duration_write(pause, self->restart_pause_ms);
+    say("%s ended with %d: it is started again in %s, under the same lock", self->job->command[0],
+        self->status, pause);
 }
 
 static void on_group_end(front *self) {
@@ -100,7 +127,7 @@ static void on_group_end(front *self) {
     if (self->is_lost) {
         self->status = EXIT_LOCK_LOST;
     }
-    release(self);
+    release_in_time(self);
 }
 
 static bool group_lives(const front *self) {
@@ -112,6 +139,7 @@ static bool group_lives(const front *self) {
 static void on_child_end(front *self, int wait_status) {
     child_take_terminal(&self->child);
     self->status = child_exit_status(wait_status);
+    front_log(self, "child_ended", self->status);
     self->leader_ended = self->kill_at_ms != 0 && group_lives(self);
     self->interrupted =
         self->child.terminal >= 0 && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGINT;
@@ -175,8 +203,9 @@ static void lose(front *self, const char *why) {
     say("%s: %s", self->job->resources[0], why);
     self->is_lost = true;
     self->status = EXIT_LOCK_LOST;
-    if (self->restart_at_ms != 0) {
+    if (self->restart_at_ms != 0 || self->release_at_ms != 0) {
         self->restart_at_ms = 0;
+        self->release_at_ms = 0;
         release(self);
     }
 }
@@ -207,6 +236,8 @@ static void start_child(front *self) {
         say("%s: no process: %s", self->job->command[0], strerror(errno));
         self->status = EXIT_CANNOT_EXECUTE;
         release(self);
+    } else {
+        front_log(self, "child_started", -1);
     }
 }
 
@@ -236,6 +267,10 @@ static void do_what_is_due(front *self) {
     if (self->restart_at_ms != 0 && now >= self->restart_at_ms) {
         start_child(self);
     }
+    if (self->release_at_ms != 0 && now >= self->release_at_ms) {
+        self->release_at_ms = 0;
+        release(self);
+    }
     look_at_lease(self, now);
     if (self->kill_at_ms != 0 && now >= self->kill_at_ms) {
         self->kill_at_ms = 0;
@@ -248,8 +283,8 @@ static void do_what_is_due(front *self) {
 
 static int time_to_wait(const front *self) {
     int64_t now = channel_now_ms();
-    int64_t until = now + (self->leader_ended ? GROUP_STEP_MS : RESTART_FIRST_MS);
-    const int64_t times[] = { self->restart_at_ms, self->kill_at_ms,
+    int64_t until = now + (self->leader_ended ? GROUP_STEP_MS : LOOK_MS);
+    const int64_t times[] = { self->restart_at_ms, self->release_at_ms, self->kill_at_ms,
                               child_runs(self) && !self->is_lost ? end_due_at(self) : 0 };
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         if (times[i] != 0 && times[i] < until) {
@@ -284,6 +319,7 @@ static void on_message(front *self, const message *news) {
         break;
     case MESSAGE_GRANTED:
         self->grant = *news;
+        self->granted_ms = channel_now_ms();
         if (self->stopped_by != 0) {
             self->status = EXIT_BY_SIGNAL + self->stopped_by;
             release(self);
@@ -300,6 +336,9 @@ static void on_message(front *self, const message *news) {
     case MESSAGE_ASKED_FOR:
         if (needs_lock(self)) {
             lose(self, "somebody has asked for the lock, and it is given up");
+        } else if (self->release_at_ms != 0) {
+            self->release_at_ms = 0;
+            release(self);
         }
         break;
     default:
@@ -379,6 +418,7 @@ static void stop_waiting(front *self, int number, bool by_holder) {
     self->asked_to_stop = self->asked_to_stop || !by_holder;
     self->stopped_by = number;
     self->restart_at_ms = 0;
+    self->release_at_ms = 0;
     front_send(self, MESSAGE_CANCEL, EXIT_DONE);
     front_send(self, MESSAGE_ENDED, EXIT_BY_SIGNAL + number);
 }

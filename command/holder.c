@@ -528,7 +528,7 @@ static int look_at_mark(holder *self, bool *is_due) {
     if (status != ZKL_OK) {
         say_status(self->job->resources[0], status);
     } else if (!*is_due && self->job->until_changed == NULL &&
-               self->mark.last_ms - self->mark.asked_ms > CLOCKS_DIFFER_MS) {
+               self->mark.last.asked_ms - self->mark.asked_ms > CLOCKS_DIFFER_MS) {
         say("%s: not due before a time that was marked when the servers' clock was ahead; delete "
             "%s",
             self->job->resources[0], self->mark.path);
@@ -538,10 +538,14 @@ static int look_at_mark(holder *self, bool *is_due) {
     return exit_status_of(status);
 }
 
+static int64_t held_for(const holder *self) {
+    return channel_now_ms() - self->granted_ms;
+}
+
 /* Marks the success. One that could not be marked counts as a failure, as the job will be repeated.
  */
 static int mark_success(holder *self) {
-    int status = mark_write(&self->mark, self->client, self->job, self->lock);
+    int status = mark_write(&self->mark, self->client, self->job, self->lock, held_for(self));
     if (status != ZKL_OK) {
         char why[SAY_WHY_SIZE];
         say_why(why, status);
@@ -559,6 +563,9 @@ static int hold_once(holder *self) {
     hold(self);
     if (self->ended && !self->front_is_dead && self->child_status == EXIT_DONE) {
         return mark_success(self); /* in a transaction that verifies the lock */
+    }
+    if (self->ended && !self->front_is_dead && !self->has_sent_lost) {
+        mark_write_failure(&self->mark, self->lock, self->child_status, held_for(self));
     }
     verify(self);
     return EXIT_DONE;

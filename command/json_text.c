@@ -36,10 +36,18 @@ json_t *json_of_session(int64_t session_id) {
     return json_string(text);
 }
 
-int json_print(json_t *value) {
+static int print_with(json_t *value, size_t flags) {
     size_t for_people = isatty(STDOUT_FILENO) != 0 ? JSON_ENSURE_ASCII : 0; /* printable.h */
-    int failed = json_dumpf(value, stdout, JSON_INDENT(2) | for_people);
+    int failed = json_dumpf(value, stdout, flags | for_people);
     json_decref(value);
     putchar('\n');
     return failed == 0 ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
+int json_print(json_t *value) {
+    return print_with(value, JSON_INDENT(2));
+}
+
+int json_print_line(json_t *value) {
+    return print_with(value, JSON_COMPACT);
 }

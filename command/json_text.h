@@ -13,3 +13,5 @@ json_t *json_of_session(int64_t session_id);
 
 /** Prints the value and drops it. Returns ZKL_OK or ZKL_NO_MEMORY. */
 int json_print(json_t *value);
+/** Prints the value as one line. Otherwise as json_print(). */
+int json_print_line(json_t *value);

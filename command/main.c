@@ -8,8 +8,10 @@
 #include <zklock/zklock.h>
 
 #include "act.h"
+#include "clean.h"
 #include "doctor.h"
 #include "exit_status.h"
+#include "observe.h"
 #include "run.h"
 #include "say.h"
 #include "secure.h"
@@ -17,9 +19,10 @@
 #include "top.h"
 
 static const subcommand *const subcommands[] = {
-    &run_subcommand,    &once_subcommand,   &ls_subcommand,        &status_subcommand,
-    &top_subcommand,    &revoke_subcommand, &deadlocks_subcommand, &break_subcommand,
-    &doctor_subcommand, &secure_subcommand,
+    &run_subcommand,       &once_subcommand,   &hold_subcommand,   &wait_subcommand,
+    &observe_subcommand,   &ls_subcommand,     &status_subcommand, &top_subcommand,
+    &deadlocks_subcommand, &revoke_subcommand, &break_subcommand,  &clean_subcommand,
+    &doctor_subcommand,    &secure_subcommand,
 };
 
 enum { SUBCOMMAND_COUNT = sizeof(subcommands) / sizeof(subcommands[0]) };

@@ -10,9 +10,10 @@
 #include "exit_status.h"
 #include "front.h"
 #include "mark.h"
+#include "once.h"
 #include "say.h"
 
-enum { EXIT_STATUS_MAX = 255, PERIOD_MIN_MS = 1000 };
+enum { PERIOD_MIN_MS = 1000, RESTART_PAUSE_MS = 1000 };
 
 typedef enum run_option {
     OPTION_SHARED,
@@ -20,9 +21,15 @@ typedef enum run_option {
     OPTION_ALSO,
     OPTION_ELECT,
     OPTION_RESTART,
+    OPTION_RESTART_LIMIT,
+    OPTION_RESTART_PAUSE,
+    OPTION_MIN_HOLD,
     OPTION_REVOCABLE,
     OPTION_PERIOD,
     OPTION_UNTIL_CHANGED,
+    OPTION_SHOW,
+    OPTION_RESET,
+    OPTION_JSON,
     OPTION_NONBLOCK,
     OPTION_WAIT,
     OPTION_CONFLICT,
@@ -35,32 +42,57 @@ typedef enum run_option {
 } run_option;
 
 /* clang-format off */
-#define OPTIONS_OF_BOTH                                                                            \
+#define OPTIONS_OF_KIND                                                                            \
+    { OPTION_SHARED, 's', "shared", NULL, "a read lock: beside other readers" },                   \
+    { OPTION_SEMAPHORE, '\0', "semaphore", "N", "one of N permits, and a slot" },                  \
+    { OPTION_ALSO, '\0', "also", "RESOURCE", "this one too: all or none; repeatable" },            \
+    { OPTION_ELECT, '\0', "elect", "TEXT", "as a leader: observers are told TEXT" }
+
+#define OPTIONS_OF_WAIT                                                                            \
     { OPTION_NONBLOCK, 'n', "nonblock", NULL, "do not wait if it is taken" },                      \
     { OPTION_WAIT, 'w', "wait", "TIME", "at most: 2.5 (seconds), 500ms, 10m" },                    \
-    { OPTION_CONFLICT, 'E', "conflict-exit-code", "N", "if it was not acquired (default: 1)" },    \
+    { OPTION_CONFLICT, 'E', "conflict-exit-code", "N", "if it was not acquired (default: 1)" }
+
+#define OPTIONS_OF_CHILD                                                                           \
     { OPTION_MAX_HOLD, '\0', "max-hold", "TIME", "end the child after this long" },                \
     { OPTION_ON_LOST, '\0', "on-lost", "WHAT", "term (default), kill, ignore, a shell's line" },   \
     { OPTION_GRACE, '\0', "grace", "TIME", "between SIGTERM and SIGKILL" },                        \
-    { OPTION_SHELL, 'c', "command", "LINE", "run this line by /bin/sh" },                          \
+    { OPTION_SHELL, 'c', "command", "LINE", "run this line by /bin/sh" }
+
+#define OPTIONS_OF_ALL                                                                             \
     { OPTION_QUIET, 'q', "quiet", NULL, "say nothing when it is taken" },                          \
     { OPTION_VERBOSE, 'v', "verbose", NULL, "tell for whom it waits, even off a terminal" },       \
     { 0, '\0', NULL, NULL, NULL }
 
 static const option_description run_options[] = {
-    { OPTION_SHARED, 's', "shared", NULL, "a read lock: beside other readers" },
-    { OPTION_SEMAPHORE, '\0', "semaphore", "N", "one of N permits, and a ZKLOCK_SLOT" },
-    { OPTION_ALSO, '\0', "also", "RESOURCE", "this one too: all or none; repeatable" },
-    { OPTION_ELECT, '\0', "elect", "TEXT", "as a leader: observers are told TEXT" },
+    OPTIONS_OF_KIND,
     { OPTION_RESTART, '\0', "restart", NULL, "start a failed child again, under the lock" },
+    { OPTION_RESTART_LIMIT, '\0', "restart-limit", "N", "at most N times in a row" },
+    { OPTION_RESTART_PAUSE, '\0', "restart-pause", "TIME", "first pause (default: 1s); it doubles" },
+    { OPTION_MIN_HOLD, '\0', "min-hold", "TIME", "keep the lock at least this long" },
     { OPTION_REVOCABLE, '\0', "revocable", NULL, "end the child if somebody asks for the lock" },
-    OPTIONS_OF_BOTH
+    OPTIONS_OF_WAIT,
+    OPTIONS_OF_CHILD,
+    OPTIONS_OF_ALL
+};
+
+static const option_description hold_options[] = {
+    OPTIONS_OF_KIND,
+    { OPTION_REVOCABLE, '\0', "revocable", NULL, "give it up if somebody asks for it" },
+    { OPTION_MAX_HOLD, '\0', "max-hold", "TIME", "give it up after this long" },
+    OPTIONS_OF_WAIT,
+    OPTIONS_OF_ALL
 };
 
 static const option_description once_options[] = {
     { OPTION_PERIOD, '\0', "period", "TIME", "one success in each (default: 1d), from 00:00 UTC" },
     { OPTION_UNTIL_CHANGED, '\0', "until-changed", "TEXT", "one success for each new TEXT instead" },
-    OPTIONS_OF_BOTH
+    { OPTION_SHOW, '\0', "show", NULL, "run nothing: show the last runs, and when it is due" },
+    { OPTION_JSON, '\0', "json", NULL, "with --show, for programs" },
+    { OPTION_RESET, '\0', "reset", NULL, "run nothing: make it due again" },
+    OPTIONS_OF_WAIT,
+    OPTIONS_OF_CHILD,
+    OPTIONS_OF_ALL
 };
 /* clang-format on */
 
@@ -68,31 +100,10 @@ typedef struct run_arguments {
     job job;
     const char *line;
     bool has_wait;
+    bool shows;
+    bool resets;
+    bool json;
 } run_arguments;
-
-static bool read_count(const char *text, long min, long max, int32_t *count) {
-    char *end = NULL;
-    long number = strtol(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number < min || number > max) {
-        return false;
-    }
-    *count = (int32_t)number;
-    return true;
-}
-
-static int take_time(const char *name, const char *value, int64_t min, int64_t *ms) {
-    if (duration_read(value, ms) && *ms >= min) {
-        return EXIT_DONE;
-    }
-    return say_usage("--%s '%s': must be a time, such as 2.5 (seconds), 500ms or 10m", name, value);
-}
-
-static int take_count(const char *name, const char *value, long min, long max, int32_t *count) {
-    if (read_count(value, min, max, count)) {
-        return EXIT_DONE;
-    }
-    return say_usage("--%s '%s': must be a number from %ld to %ld", name, value, min, max);
-}
 
 static int take_wait(run_arguments *self, int64_t wait_ms) {
     if (self->has_wait) {
@@ -166,6 +177,14 @@ static int run_take(void *arg, int option, const char *value) {
     case OPTION_RESTART:
         what->restart = true;
         return EXIT_DONE;
+    case OPTION_RESTART_LIMIT:
+        what->restart = true;
+        return take_count("restart-limit", value, 1, INT32_MAX, &what->restart_limit);
+    case OPTION_RESTART_PAUSE:
+        what->restart = true;
+        return take_time("restart-pause", value, 1, &what->restart_pause_ms);
+    case OPTION_MIN_HOLD:
+        return take_time("min-hold", value, 1, &what->min_hold_ms);
     case OPTION_REVOCABLE:
         what->revocable = true;
         return EXIT_DONE;
@@ -176,6 +195,15 @@ static int run_take(void *arg, int option, const char *value) {
         return take_time("period", value, PERIOD_MIN_MS, &what->period_ms);
     case OPTION_UNTIL_CHANGED:
         return take_text(what, value);
+    case OPTION_SHOW:
+        self->shows = true;
+        return EXIT_DONE;
+    case OPTION_RESET:
+        self->resets = true;
+        return EXIT_DONE;
+    case OPTION_JSON:
+        self->json = true;
+        return EXIT_DONE;
     case OPTION_QUIET:
         what->quiet = true;
         return EXIT_DONE;
@@ -197,6 +225,9 @@ static int run_check(const job *what) {
     }
     if (what->period_ms > 0 && what->until_changed != NULL) {
         return say_usage("--period and --until-changed contradict each other");
+    }
+    if (what->max_hold_ms > 0 && what->min_hold_ms > what->max_hold_ms) {
+        return say_usage("--min-hold is longer than --max-hold");
     }
     if (what->restart && what->on_lost == ON_LOST_IGNORE) {
         return say_usage("--restart and --on-lost ignore contradict each other");
@@ -226,11 +257,22 @@ static void choose_owner(job *what) {
     }
 }
 
+/* Puts the RESOURCE before those of --also, and runs. */
+static int run_job(job *what, const settings *all, char *resource) {
+    what->settings = all;
+    for (size_t i = what->resource_count; i > 0; i--) {
+        what->resources[i] = what->resources[i - 1];
+    }
+    what->resources[0] = resource;
+    what->resource_count++;
+    choose_owner(what);
+    int status = run_check(what);
+    return status == EXIT_DONE ? front_run(what) : status;
+}
+
 static int run_command(const subcommand *of, const settings *all, int argc, char **argv) {
     static char *shell[] = { "/bin/sh", "-c", NULL, NULL };
     run_arguments *self = of->self;
-    job *what = &self->job;
-    what->settings = all;
     if (argc < 1) {
         return say_usage("no RESOURCE is given");
     }
@@ -238,27 +280,48 @@ static int run_command(const subcommand *of, const settings *all, int argc, char
         return say_usage(argc > 1 ? "both a command and --command are given"
                                   : "no COMMAND is given");
     }
-    for (size_t i = what->resource_count; i > 0; i--) { /* RESOURCE first, then those of --also */
-        what->resources[i] = what->resources[i - 1];
-    }
-    what->resources[0] = argv[0];
-    what->resource_count++;
     shell[2] = (char *)self->line;
-    choose_owner(what);
-    what->command = self->line != NULL ? shell : argv + 1;
-    int status = run_check(what);
-    return status == EXIT_DONE ? front_run(what) : status;
+    self->job.command = self->line != NULL ? shell : argv + 1;
+    return run_job(&self->job, all, argv[0]);
+}
+
+static int run_hold(const subcommand *of, const settings *all, int argc, char **argv) {
+    static char *nothing[] = { "hold", NULL };
+    job *what = &((run_arguments *)of->self)->job;
+    if (argc != 1) {
+        return say_usage("one RESOURCE must be given");
+    }
+    what->holds_only = true;
+    what->command = nothing;
+    return run_job(what, all, argv[0]);
+}
+
+/* Shows or resets the mark. */
+static int run_on_mark(run_arguments *self, const settings *all, int argc, char **argv) {
+    if (self->shows && self->resets) {
+        return say_usage("--show and --reset contradict each other");
+    }
+    if (argc != 1 || self->line != NULL) {
+        return say_usage("--show and --reset take one NAME, and no command");
+    }
+    self->job.settings = all;
+    self->job.resources[0] = argv[0];
+    return self->shows ? once_show(all, argv[0], self->json) : once_reset(&self->job);
 }
 
 static int run_once(const subcommand *of, const settings *all, int argc, char **argv) {
-    job *what = &((run_arguments *)of->self)->job;
-    what->once = true;
-    return run_command(of, all, argc, argv);
+    run_arguments *self = of->self;
+    self->job.once = true;
+    if (self->shows || self->resets) {
+        return run_on_mark(self, all, argc, argv);
+    }
+    return self->json ? say_usage("--json needs --show") : run_command(of, all, argc, argv);
 }
 
 static run_arguments arguments = { .job = { .mode = ZKL_EXCLUSIVE,
                                             .wait_ms = ZKL_FOREVER,
                                             .grace_ms = -1,
+                                            .restart_pause_ms = RESTART_PAUSE_MS,
                                             .conflict_status = EXIT_NOT_ACQUIRED } };
 
 const subcommand run_subcommand = {
@@ -274,6 +337,18 @@ const subcommand run_subcommand = {
     .run = run_command
 };
 
+const subcommand hold_subcommand = {
+    .name = "hold",
+    .usage = "RESOURCE",
+    .summary = "Holds a lock until its standard input ends, or a signal comes.",
+    .options = hold_options,
+    .examples = "  zklock hold deploys                    # until Ctrl-D\n"
+                "  coproc zklock hold deploys             # bash: docs/command.md\n",
+    .take = run_take,
+    .self = &arguments,
+    .run = run_hold
+};
+
 const subcommand once_subcommand = {
     .name = "once",
     .options_follow_first = true,
@@ -281,7 +356,8 @@ const subcommand once_subcommand = {
     .summary = "Runs a command that is to succeed once in each period, anywhere.",
     .options = once_options,
     .examples = "  zklock once --period 1d nightly-report -- /usr/local/bin/report\n"
-                "  zklock once --until-changed \"$VERSION\" migrate -- ./migrate\n",
+                "  zklock once --until-changed \"$VERSION\" migrate -- ./migrate\n"
+                "  zklock once --show nightly-report\n",
     .take = run_take,
     .self = &arguments,
     .run = run_once

@@ -9,6 +9,7 @@
 
 #include "exit_status.h"
 #include "field_names.h"
+#include "log_sink.h"
 #include "printable.h"
 
 enum { LINE_SIZE = 4096 };
@@ -27,6 +28,7 @@ static void write_line(const char *end, const char *format, va_list arguments) {
                         subcommand != NULL ? subcommand : "");
     vsnprintf(text, sizeof(text), format, arguments);
     printable_copy(line + used, sizeof(line) - (size_t)used - strlen(end) - 1, text);
+    log_said(line + used);
     used = (int)strlen(line);
     used += snprintf(line + used, sizeof(line) - (size_t)used, "%s\n", end);
     ssize_t ignored = write(STDERR_FILENO, line, (size_t)used);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "duration.h"
+#include "log_sink.h"
 #include "say.h"
 
 enum {
@@ -212,6 +213,15 @@ static bool read_time(const settings *self, setting which, int64_t min, int64_t 
     return false;
 }
 
+static bool begin_log(const settings *self) {
+    const char *where = self->values[SETTING_LOG];
+    if (log_begin(where)) {
+        return true;
+    }
+    say("log '%s': %s", where, strerror(errno));
+    return false;
+}
+
 bool settings_complete(settings *self) {
     take_environment(self);
     if (!take_files(self)) {
@@ -225,7 +235,8 @@ bool settings_complete(settings *self) {
     return read_time(self, SETTING_SESSION_TIMEOUT, ZKL_SESSION_TIMEOUT_MIN_MS,
                      ZKL_SESSION_TIMEOUT_MAX_MS, &self->session_timeout_ms) &&
            read_time(self, SETTING_TICK_TIME, 1, ZKL_LEASE_TICK_MAX_MS, &self->tick_time_ms) &&
-           read_time(self, SETTING_CONNECT_TIMEOUT, 1, INT32_MAX, &self->connect_timeout_ms);
+           read_time(self, SETTING_CONNECT_TIMEOUT, 1, INT32_MAX, &self->connect_timeout_ms) &&
+           begin_log(self);
 }
 
 /* ---- The client ------------------------------------------------------------------------------ */
@@ -304,6 +315,7 @@ static void take_settings(const settings *self, zkl_client_options *options) {
     options->session_timeout_ms = (int32_t)self->session_timeout_ms;
     options->connect_timeout_ms = (int32_t)self->connect_timeout_ms;
     options->lock_root = values[SETTING_LOCK_ROOT];
+    options->log_callback = log_is_on() ? log_record : NULL;
     if (values[SETTING_LABEL] != NULL) {
         options->label = values[SETTING_LABEL];
     }

@@ -19,6 +19,7 @@
       "a lock of a crashed holder passes on after this long")                                      \
     X(TICK_TIME, "tick-time", "TIME", "2s", "tickTime of the servers, or longer")                  \
     X(CONNECT_TIMEOUT, "connect-timeout", "TIME", "15s", "how long to wait for a connection")      \
+    X(LOG, "log", "FILE", "none", "lines of JSON, appended; or: journal, syslog, none")            \
     X(CREDENTIALS_FILE, "credentials-file", "FILE", NULL,                                          \
       "lines SCHEME:SECRET, as digest:user:password")                                              \
     X(NODE_ACL, "node-acl", "ACL", NULL, "of the nodes of locks")                                  \

@@ -11,6 +11,7 @@
 #include "duration.h"
 #include "exit_status.h"
 #include "json_text.h"
+#include "once.h"
 #include "printable.h"
 #include "queue_text.h"
 #include "say.h"
@@ -19,19 +20,27 @@ typedef struct show {
     const settings *settings;
     bool json;
     bool names; /* only names are printed */
+    bool busy;  /* only resources that somebody holds or awaits */
     const char *resource;
 } show;
 
-enum { OPTION_JSON, OPTION_NAMES };
+enum { OPTION_JSON, OPTION_NAMES, OPTION_BUSY };
 
 /* clang-format off */
 #define JSON_OPTION { OPTION_JSON, '\0', "json", NULL, "for programs" }
+#define NAMES_OPTION { OPTION_NAMES, '0', "null", NULL, "only the names, as they are, for xargs -0" }
 static show arguments;
 
 static const option_description json_options[] = { JSON_OPTION, { 0, '\0', NULL, NULL, NULL } };
-static const option_description show_options[] = {
+static const option_description status_options[] = {
     JSON_OPTION,
-    { OPTION_NAMES, '0', "null", NULL, "only the names, as they are, for xargs -0" },
+    NAMES_OPTION,
+    { 0, '\0', NULL, NULL, NULL }
+};
+static const option_description ls_options[] = {
+    { OPTION_BUSY, '\0', "busy", NULL, "only those that somebody holds or awaits" },
+    JSON_OPTION,
+    NAMES_OPTION,
     { 0, '\0', NULL, NULL, NULL }
 };
 /* clang-format on */
@@ -39,7 +48,9 @@ static const option_description show_options[] = {
 static int show_take(void *arg, int option, const char *value) {
     show *self = arg;
     (void)value;
-    *(option == OPTION_JSON ? &self->json : &self->names) = true;
+    *(option == OPTION_JSON    ? &self->json
+      : option == OPTION_NAMES ? &self->names
+                               : &self->busy) = true;
     return EXIT_DONE;
 }
 
@@ -67,9 +78,17 @@ static void print_name(const char *name) {
 
 /* ---- ls -------------------------------------------------------------------------------------- */
 
-static json_t *resources_value(const zkl_resource_list *list) {
+/* Tells whether a resource is to be listed. One that may not be read may be busy. */
+static bool is_listed(const show *self, const zkl_resource *one) {
+    return !self->busy || one->contenders > 0 || one->status != ZKL_OK;
+}
+
+static json_t *resources_value(const show *self, const zkl_resource_list *list) {
     json_t *all = json_array();
     for (size_t i = 0; i < list->count; i++) {
+        if (!is_listed(self, list->resources[i])) {
+            continue;
+        }
         json_t *one = json_object();
         json_object_set_new(one, "resource", json_of_text(list->resources[i]->name));
         json_object_set_new(one, "contenders",
@@ -85,9 +104,12 @@ static int list_resources(zkl_client *client, void *arg) {
     const show *self = arg;
     zkl_resource_list *list = NULL;
     int status = zkl_resources_list(client, ASK_TIMEOUT_MS, &list);
-    int printed = list != NULL && self->json ? json_print(resources_value(list)) : ZKL_OK;
+    int printed = list != NULL && self->json ? json_print(resources_value(self, list)) : ZKL_OK;
     for (size_t i = 0; list != NULL && !self->json && i < list->count; i++) {
         const zkl_resource *one = list->resources[i];
+        if (!is_listed(self, one)) {
+            continue;
+        }
         if (self->names) {
             print_name(one->name);
         } else if (one->status != ZKL_OK) {
@@ -135,7 +157,7 @@ static json_t *contender_value(const zkl_contender *one) {
     return value;
 }
 
-static json_t *queue_value(const char *resource, const zkl_queue *queue) {
+static json_t *queue_value(const char *resource, const zkl_queue *queue, const mark_content *once) {
     json_t *value = json_object();
     json_t *contenders = json_array();
     for (size_t i = 0; i < queue->count; i++) {
@@ -143,6 +165,7 @@ static json_t *queue_value(const char *resource, const zkl_queue *queue) {
     }
     json_object_set_new(value, "resource", json_of_text(resource));
     json_object_set_new(value, "contenders", contenders);
+    json_object_set_new(value, "once", once_value(once));
     return value;
 }
 
@@ -187,21 +210,37 @@ static void print_queue(const char *resource, const zkl_queue *queue) {
     }
 }
 
+/* Reads what `zklock once` has marked, if the resource is one of its jobs and we may. */
+static void read_mark(zkl_client *client, const char *resource, mark_content *content) {
+    char path[ZKL_TRANSACTION_PATH_MAX + 1];
+    mark_find_path(path, client, resource);
+    (void)mark_read(content, client, path);
+}
+
 static int show_status(zkl_client *client, void *arg) {
     const show *self = arg;
     zkl_queue *queue = NULL;
+    mark_content once = { .exists = false };
     int status = zkl_queue_describe(client, self->resource, ASK_TIMEOUT_MS, &queue);
     int printed = ZKL_OK;
+    if (queue != NULL && !self->names) {
+        read_mark(client, self->resource, &once);
+    }
     if (queue != NULL && self->json) {
-        printed = json_print(queue_value(self->resource, queue));
+        printed = json_print(queue_value(self->resource, queue, &once));
     } else if (queue != NULL && self->names) {
         for (size_t i = 0; i < queue->count; i++) {
             print_name(queue->contenders[i]->node);
         }
     } else if (queue != NULL) {
         print_queue(self->resource, queue);
+        if (once.exists) {
+            puts("  a job of zklock once:");
+            once_print(&once, "    ");
+        }
     }
-    if (status == ZKL_OK && queue != NULL && queue->count == 0 && self->resource[0] != '/') {
+    if (status == ZKL_OK && queue != NULL && queue->count == 0 && !once.exists &&
+        self->resource[0] != '/') {
         ask_about_root(self->settings, client);
     }
     zkl_report_free(queue);
@@ -304,22 +343,22 @@ static int run_deadlocks(const subcommand *of, const settings *all, int argc, ch
 
 /* ---- All three ------------------------------------------------------------------------------- */
 
-const subcommand ls_subcommand = { .name = "ls",
-                                   .usage = "",
-                                   .summary =
-                                       "Lists the resources below the lock root, and how many hold "
-                                       "or await each.",
-                                   .options = show_options,
-                                   .examples =
-                                       "  zklock ls\n  zklock ls --json | jq -r '.[].resource'\n",
-                                   .take = show_take,
-                                   .self = &arguments,
-                                   .run = run_ls };
+const subcommand ls_subcommand = {
+    .name = "ls",
+    .usage = "",
+    .summary = "Lists the resources below the lock root, and how many hold "
+               "or await each.",
+    .options = ls_options,
+    .examples = "  zklock ls --busy\n  zklock ls --json | jq -r '.[].resource'\n",
+    .take = show_take,
+    .self = &arguments,
+    .run = run_ls
+};
 
 const subcommand status_subcommand = { .name = "status",
                                        .usage = "RESOURCE",
                                        .summary = "Shows who holds a lock, and who waits for it.",
-                                       .options = show_options,
+                                       .options = status_options,
                                        .examples = "  zklock status backup\n"
                                                    "  zklock status --json hot/stripe-0003\n",
                                        .take = show_take,

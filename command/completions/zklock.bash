@@ -110,13 +110,13 @@ _zklock_complete() { # from `words`, `quote`, `current` and `kept`
     _zklock_read_help "${words[1]}"
     _zklock_read_words
     if [[ $value_of ]]; then
-        [[ ${takes[$value_of]} != RESOURCE ]] || _zklock_offer_names ls -0 "${settings[@]}"
+        [[ ${takes[$value_of]} != RESOURCE ]] || _zklock_offer_names ls -0 "${settings[@]}" --log none
     elif [[ $may_be_option && $current == -* ]]; then
         _zklock_offer "${options[@]}"
-    elif [[ ${#operands[@]} -eq 0 && ${words[1]} =~ ^(run|once|status|revoke|break)$ ]]; then
-        _zklock_offer_names ls -0 "${settings[@]}"
+    elif [[ ${#operands[@]} -eq 0 && ${words[1]} =~ ^(run|once|hold|wait|observe|status|revoke|break)$ ]]; then
+        _zklock_offer_names ls -0 "${settings[@]}" --log none
     elif [[ ${#operands[@]} -eq 1 && ${words[1]} =~ ^(revoke|break)$ ]]; then
-        _zklock_offer_names status -0 "${settings[@]}" -- "${operands[0]}"
+        _zklock_offer_names status -0 "${settings[@]}" --log none -- "${operands[0]}"
     elif [[ ${#operands[@]} -eq 1 && ${words[1]} =~ ^(run|once)$ ]]; then
         _zklock_offer_lines < <(compgen -c -- "$current")
     fi

@@ -48,16 +48,16 @@ function __zklock_complete
     if test -n "$value"
         switch $value
             case RESOURCE
-                __zklock_names '' ls -0 $settings
+                __zklock_names '' ls -0 $settings --log none
             case FILE
                 __fish_complete_path $current
         end
     else if test -n "$may_be_option"; and string match -q -- '-*' $current
         string replace -r ' .*' '' -- $known | string match -- '--*'
-    else if contains -- $words[2] run once status revoke break; and test (count $operands) -eq 0
-        __zklock_names "$may_be_option" ls -0 $settings
+    else if contains -- $words[2] run once hold wait observe status revoke break; and test (count $operands) -eq 0
+        __zklock_names "$may_be_option" ls -0 $settings --log none
     else if contains -- $words[2] revoke break; and test (count $operands) -eq 1
-        __zklock_names '' status -0 $settings -- $operands[1]
+        __zklock_names '' status -0 $settings --log none -- $operands[1]
     else if contains -- $words[2] run once; and test (count $operands) -eq 1
         __fish_complete_command
     else if contains -- $words[2] run once

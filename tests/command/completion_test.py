@@ -166,7 +166,7 @@ class Completes:
         self.offer(["a b"], ["n-lock-1"])
         self.assertEqual(self.enter("zklock break --hosts 'h 1' --lock-root=/r --yes \t\t"),
                          ["break", "--hosts", "h 1", "--lock-root=/r", "--yes", "a b", "n-lock-1"])
-        self.assertEqual(self.words_of("asked"), ["status", "-0", "--hosts", "h 1", "--lock-root=/r", "--", "a b"])
+        self.assertEqual(self.words_of("asked"), ["status", "-0", "--hosts", "h 1", "--lock-root=/r", "--log", "none", "--", "a b"])
 
     def test_subcommands_options_and_commands(self):
         self.offer(["a b"])

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """zklock once: at most one success in a period, or for a text; and no success is marked that was none."""
 
+import json
 import random
 import signal
+import socket
 import time
 import unittest
 
-from command import MULTI, PATIENCE_S, QUICK, Between, CommandTest, set_data, wait_until
+from command import MULTI, PATIENCE_S, QUICK, Between, CommandTest, create, set_data, wait_until
 
 JOB = "echo run >>runs"
 LONG = "100d"  # a period that does not end while a test runs, but for once in a hundred days
@@ -142,6 +144,97 @@ class Once(CommandTest):
         self.end(first, 1)
         self.once(0, "--period", LONG)
         self.assertEqual(self.runs(), 2)
+
+    def mark(self):
+        return json.loads(self.run_it(0, "once", "--show", "--json", self.resource)[0])["once"]
+
+    def test_shows_what_was_and_what_is_due(self):
+        self.assertIsNone(self.mark())
+        self.assertIn("no success is marked", self.run_it(0, "once", "--show", self.resource)[0])
+        before_ms = time.time() * 1000
+        self.once(0, "--period", "1d", line="sleep 0.3")
+        mark = self.mark()
+        self.assertEqual((mark["success"]["host"], mark["success"]["status"], mark["failure"]), (socket.gethostname(), 0, None))
+        self.assertLess(abs(mark["success"]["ended_ms"] - before_ms), PATIENCE_S * 1000)
+        self.assertTrue(300 <= mark["success"]["took_ms"] <= mark["success"]["ended_ms"] - mark["asked_ms"] + 10, mark)
+        self.assertEqual((mark["period_ms"], mark["text"]), (86400000, None))
+        self.assertEqual(mark["due_ms"], (mark["asked_ms"] // 86400000 + 1) * 86400000)
+        out, _ = self.run_it(0, "once", "--show", self.resource)
+        self.assertRegex(out, rf"last success: \d{{4}}-.* UTC, .* ago, on {socket.gethostname()}, after [3-9]\d\d ms")
+        self.assertRegex(out, r"due next: \d{4}-\d\d-\d\d 00:00:00 UTC, in ")
+
+    def test_shows_a_whole_week_from_monday(self):
+        self.once(0, "--period", "2w")
+        due_s = self.mark()["due_ms"] / 1000
+        self.assertEqual(time.strftime("%a %H:%M:%S", time.gmtime(due_s)), "Mon 00:00:00")
+
+    def test_shows_a_failure_beside_the_success_before(self):
+        self.once(0, "--until-changed", "a")
+        first = self.mark()
+        self.once(3, "--until-changed", "b", line="exit 3")
+        self.once(4, "--until-changed", "b", line="exit 4")
+        second = self.mark()
+        self.assertEqual(second["failure"]["status"], 4)
+        self.assertGreaterEqual(second["failure"]["ended_ms"], first["success"]["ended_ms"])
+        self.assertEqual({**second, "failure": None}, first)
+        self.assertIn("with status 4", self.run_it(0, "once", "--show", self.resource)[0])
+        self.once(0, "--until-changed", "a")
+        self.assertEqual(self.runs(), 1)  # it was done, and the failures have not changed that
+        self.once(0, "--until-changed", "b")
+        self.assertEqual((self.mark()["text"], self.mark()["failure"]), ("b", None))
+
+    def test_shows_who_runs_it(self):
+        process = self.start("once", *QUICK, self.resource, "-c", "echo run >>runs; sleep 60")
+        wait_until(lambda: self.runs() == 1, "it runs")
+        self.assertRegex(self.run_it(0, "once", "--show", self.resource)[0], r"runs now: .* pid \d+ \(sh\)")
+        self.signal(process, signal.SIGTERM)
+        self.end(process, 143)
+        self.assertEqual(self.mark()["failure"]["status"], 143)
+
+    def test_shows_marks_of_before_and_of_strangers(self):
+        path = f"/locks/{self.resource}/done"
+        create(["/locks/" + self.resource, path])
+        for data, text in ((b"asked_ms=86400000\ntoken=1\n", "1970|ago"), (b"", "no success"), (b"\xff\x1b[2J\0\n\n=", "no success"),
+                           (b"asked_ms=1\ntoken=x\nperiod_ms=-1\nhost=\x1b[2Jx\ntook_ms=99999999999999999999\n", "on .\\[2Jx"),
+                           (b"asked_ms=1\ntext=" + b"x" * 9999, "another than 'xxx"),
+                           (b"asked_ms=9223372036854775807\nperiod_ms=86400000\n", "no success"),
+                           (b"asked_ms=253402300799999\nperiod_ms=86400000\nended_ms=-9223372036854775808\n", "last success: .* ago")):
+            set_data(path, data)
+            out, _ = self.run_it(0, "once", "--show", self.resource)
+            self.assertRegex(out, text)
+            self.assertNotIn("\x1b", out)
+            self.mark()
+            self.assertIn("a job of zklock once", self.run_it(0, "status", self.resource)[0])
+
+    def test_status_knows_it(self):
+        self.once(0)
+        self.assertIn("a job of zklock once:\n    last success", self.run_it(0, "status", self.resource)[0])
+        self.assertEqual(json.loads(self.run_it(0, "status", "--json", self.resource)[0])["once"], self.mark())
+        self.assertIsNone(json.loads(self.run_it(0, "status", "--json", self.resource + "x")[0])["once"])
+
+    def test_is_due_again_after_a_reset(self):
+        self.once(0)
+        self.assertEqual(self.run_it(0, "once", "--reset", self.resource), ("", ""))
+        self.once(0)
+        self.assertEqual(self.runs(), 2)
+        self.assertIsNotNone(self.mark())
+
+    def test_no_reset_while_it_runs(self):
+        process = self.start("once", *QUICK, self.resource, "-c", "echo run >>runs; while [ ! -e go ]; do sleep 0.02; done")
+        wait_until(lambda: self.runs() == 1, "it runs")
+        _, err = self.run_it(5, "once", "--reset", "-n", "-E", "5", self.resource)
+        self.assertIn("nothing was done: behind 1, held by", err)
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        self.run_it(0, "once", "--reset", self.resource)
+        self.end(process, 0)
+        self.once(0)
+        self.assertEqual(self.runs(), 2)
+
+    def test_wrong_use_of_show_and_reset(self):
+        for options in (["--show"], ["--show", "--reset", "x"], ["--show", "x", "y"], ["--show", "x", "-c", "y"], ["--json", "x", "y"],
+                        ["--reset"], ["--show", "a/b"]):
+            self.run_it(64, "once", *options)
 
 
 if __name__ == "__main__":

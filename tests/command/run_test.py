@@ -3,6 +3,7 @@
 
 import os
 import pty
+import re
 import random
 import re
 import signal
@@ -547,6 +548,50 @@ class EndsTheChild(CommandTest):
         self.assertEqual(self.text_of("all"), "all\n")
 
 
+class Keeps(CommandTest):
+    """--min-hold: the lock for a while, however short the command was."""
+
+    def started_and_ended(self, *options):
+        process = self.start("run", *QUICK, "--min-hold", "2s", *options, self.resource, "-c", "echo ran >ran; exit 3")
+        wait_until(lambda: self.text_of("ran") != "", "it has run")
+        return process
+
+    def test_the_lock_when_the_command_has_ended(self):
+        began = time.monotonic()
+        process = self.started_and_ended()
+        time.sleep(0.5)
+        self.assertEqual([one["holds"] for one in self.queue()], [True])
+        self.end(process, 3)
+        self.assertGreaterEqual(time.monotonic() - began, 2)
+        self.assertEqual(self.queue(), [])
+
+    def test_it_not_after_a_signal(self):
+        process = self.started_and_ended()
+        self.signal(process, signal.SIGTERM)
+        self.end(process, 3)
+        self.assertEqual(self.queue(), [])
+
+    def test_it_not_if_somebody_asks(self):
+        process = self.started_and_ended("--revocable")
+        self.run_it(0, "revoke", self.resource, self.queue()[0]["node"])
+        self.end(process, 3)
+
+    def test_and_says_75_if_it_is_lost(self):
+        process = self.started_and_ended()
+        self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
+        _, err = self.end(process, 75)
+        self.assertIn("the lock is lost", err)
+
+    def test_it_not_if_the_process_of_the_session_is_killed(self):
+        process = self.started_and_ended()
+        self.kill(int(self.queue()[0]["process_id"]))
+        process.communicate(timeout=PATIENCE_S)
+        self.assertNotEqual(process.returncode, 0)
+
+    def test_nothing_longer_than_max_hold(self):
+        self.run_it(64, "run", "--min-hold", "2s", "--max-hold", "1s", self.resource, "true")
+
+
 class Restarts(CommandTest):
     def test_a_child_that_fails_under_the_same_lock(self):
         line = "echo $ZKLOCK_TOKEN >>tokens; [ $(wc -l <tokens) -ge 2 ]"
@@ -554,6 +599,13 @@ class Restarts(CommandTest):
         tokens = self.text_of("tokens").split()
         self.assertEqual(len(tokens), 2)
         self.assertEqual(tokens[0], tokens[1])
+
+    def test_only_so_often_in_a_row(self):
+        began = time.monotonic()
+        _, err = self.run_it(3, "run", "--restart-limit", "3", "--restart-pause", "100ms", self.resource, "-c", "echo run >>runs; exit 3")
+        self.assertEqual(self.text_of("runs"), "run\n" * 4)
+        self.assertEqual(re.findall("started again in ([0-9.]+ m?s)", err), ["100 ms", "200 ms", "400 ms"])
+        self.assertGreaterEqual(time.monotonic() - began, 0.7)
 
     def test_and_leaves_nothing_of_the_old_one(self):
         line = "[ -e old ] && exit 0; sleep 60 & echo $! >old; exit 1"

@@ -45,6 +45,38 @@ class Shows(CommandTest):
         self.assertIn({"resource": self.resource, "contenders": 1}, json.loads(out))
         self.assertRegex(self.run_it(0, "ls")[0], rf"(?m)^ +1  {self.resource}$")
 
+    def test_only_busy_resources(self):
+        self.run_it(0, "run", self.resource + "-idle", "true")
+        self.start_holder()
+        out, _ = self.run_it(0, "ls", "--busy")
+        self.assertRegex(out, rf"(?m)^ +1  {self.resource}$")
+        self.assertNotIn("-idle", out)
+        names = [one["resource"] for one in json.loads(self.run_it(0, "ls", "--json", "--busy")[0])]
+        self.assertIn(self.resource, names)
+        self.assertNotIn(self.resource + "-idle", names)
+        self.assertNotIn(self.resource + "-idle", self.run_it(0, "ls", "-0", "--busy")[0].split("\0"))
+
+    def test_cleans_what_nobody_uses(self):
+        root = f"/{self.resource}"
+        options = ["--lock-root", root]
+        for name in "idle", "used":
+            self.run_it(0, "run", *options, name, "true")
+        self.run_it(0, "run", *options, "--semaphore", "2", "permits", "true")
+        self.run_it(0, "once", *options, "job", "true")
+        self.resource = "used"
+        self.start_holder(*options)
+        idle = ["idle", "permits", "permits/stripe-0000"]
+        out, _ = self.run_it(0, "clean", *options, "--dry-run", "--idle", "200ms")
+        self.assertEqual(sorted(out.split()), idle)
+        self.assertEqual(len(json.loads(self.run_it(0, "ls", *options, "--json")[0])), 5)
+        out, _ = self.run_it(0, "clean", *options, "--idle", "200ms")
+        self.assertEqual(sorted(out.split()), idle)
+        names = [one["resource"] for one in json.loads(self.run_it(0, "ls", *options, "--json")[0])]
+        self.assertEqual(names, ["job", "used"])
+        self.assertEqual(self.run_it(0, "clean", *options, "--idle", "0")[0], "")
+        self.run_it(64, "clean", "x")
+        self.run_it(64, "clean", "--idle", "x")
+
     def test_only_names_as_they_are(self):
         self.resource += " it's $(x)"
         self.start_holder()

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""--log: what is said, and what happens to locks, in the journal, in syslog, or in a file."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from command import HOSTS, PATIENCE_S, QUICK, ZKLOCK, CommandTest, wait_until
+
+# A machine of its own for the sockets of the journal and of syslog: a mount namespace. Prints what each datagram had.
+MACHINE = """
+import json, os, socket, subprocess, sys
+path, command = sys.argv[1], sys.argv[2:]
+os.makedirs(os.path.dirname(path), exist_ok=True)
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.bind(path)
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).returncode
+listener.setblocking(False)
+heard = []
+try:
+    while True:
+        heard.append(listener.recv(65536).decode("latin-1"))
+except BlockingIOError:
+    print(json.dumps([status, heard]))
+"""
+MOUNTS = {
+    "journal": "mount -t tmpfs none /run/systemd",
+    # /dev with nothing but what the command needs
+    "syslog": "mkdir $0/dev && for one in null full random urandom zero; do touch $0/dev/$one && mount --bind /dev/$one"
+              " $0/dev/$one; done && mount --rbind $0/dev /dev",
+}
+SOCKETS = {"journal": "/run/systemd/journal/socket", "syslog": "/dev/log"}
+
+
+def fields_of(datagram):
+    """Those of the journal's native protocol: each has its length."""
+    fields = {}
+    while datagram:
+        name, rest = datagram.split("\n", 1)
+        length = int.from_bytes(rest[:8].encode("latin-1"), "little")
+        fields[name] = rest[8:8 + length]
+        assert rest[8 + length] == "\n", rest
+        datagram = rest[9 + length:]
+    return fields
+
+
+class Logs(CommandTest):
+    def on_a_machine(self, kind, *arguments):
+        """Returns the exit status, and what was sent to the socket."""
+        os.makedirs("/run/systemd", exist_ok=True)
+        line = f"{MOUNTS[kind]} && exec \"$@\""
+        ran = subprocess.run(["unshare", "--mount", "sh", "-c", line, self.directory, sys.executable, "-c", MACHINE, SOCKETS[kind],
+                              ZKLOCK, *arguments], stdout=subprocess.PIPE, check=True, timeout=PATIENCE_S)
+        return json.loads(ran.stdout)
+
+    def lines(self, name="log"):
+        return [json.loads(line) for line in self.text_of(name).splitlines()]
+
+    def events(self, name="log"):
+        return {line["event"]: line for line in self.lines(name)}
+
+    def test_a_lock_from_its_grant_to_its_release_in_a_file(self):
+        self.run_it(3, "run", *QUICK, "--log", "log", self.resource, "-c", "exit 3")
+        events = self.events()
+        for event in "acquired", "child_started", "child_ended", "released":
+            self.assertEqual(events[event]["resource"], self.resource, event)
+            self.assertEqual(events[event]["token"], events["acquired"]["token"])
+        self.assertEqual(events["child_ended"]["exit_status"], 3)
+        self.assertGreaterEqual(events["released"]["held_ms"], 0)
+        self.assertRegex(events["acquired"]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertEqual(events["acquired"]["level"], "info")
+
+    def test_what_is_said_is_in_both(self):
+        self.start_holder()
+        _, err = self.run_it(1, "run", *QUICK, "--log", "log", "-n", self.resource, "true")
+        message = self.events()["message"]
+        self.assertEqual(err, f"zklock run: {message['message']}\n")
+        self.assertEqual(message["level"], "notice")
+        self.assertEqual(self.events()["not_acquired"]["resource"], self.resource)
+
+    def test_a_file_that_logrotate_has_moved_away(self):
+        process, _ = self.start_holder("--log", "log")
+        os.rename(self.path("log"), self.path("log.1"))
+        self.signal(process, 15)
+        self.end(process, 143)
+        self.assertIn("acquired", self.events("log.1"))
+        self.assertNotIn("released", self.events("log.1"))
+        self.assertIn("released", self.events())
+
+    def test_whole_lines_of_many_at_once(self):
+        processes = [self.start("run", *QUICK, "--log", "log", self.resource, "true") for _ in range(10)]
+        for process in processes:
+            self.end(process, 0)
+        self.assertEqual(sum(line["event"] == "released" for line in self.lines()), 10)
+
+    def test_nothing_is_run_without_it(self):
+        _, err = self.run_it(64, "run", "--log", "no/such/file", self.resource, "touch", "ran")
+        self.assertIn("log 'no/such/file': No such file or directory", err)
+        self.assertFalse(os.path.exists(self.path("ran")))
+
+    def test_as_any_setting(self):
+        self.run_it(0, "run", *QUICK, self.resource, "true", env={**os.environ, "ZKLOCK_LOG": self.path("other")})
+        self.assertIn("released", self.events("other"))
+        self.run_it(0, "run", *QUICK, "--log", "none", self.resource, "true", env={**os.environ, "ZKLOCK_LOG": self.path("third")})
+        self.assertFalse(os.path.exists(self.path("third")))
+
+    def test_hostile_text_in_a_file(self):
+        self.run_it(0, "run", *QUICK, "--log", "log", self.resource + ' "\\u\u202e', "true")
+        self.assertEqual(self.events()["released"]["resource"], self.resource + ' "\\u\u202e')
+
+    def test_the_fields_in_the_journal(self):
+        status, heard = self.on_a_machine("journal", "run", *QUICK, "--log", "journal", self.resource, "true")
+        self.assertEqual(status, 0)
+        events = {record["ZKLOCK_EVENT"]: record for record in map(fields_of, heard)}
+        released = events["released"]
+        self.assertEqual((released["SYSLOG_IDENTIFIER"], released["PRIORITY"], released["ZKLOCK_RESOURCE"]),
+                         ("zklock", "6", self.resource))
+        self.assertEqual(released["ZKLOCK_TOKEN"], events["child_ended"]["ZKLOCK_TOKEN"])
+        self.assertIn("ZKLOCK_HELD_MS", released)
+
+    def test_lines_in_syslog(self):
+        status, heard = self.on_a_machine("syslog", "run", *QUICK, "--log", "syslog", self.resource, "true")
+        self.assertEqual(status, 0)
+        released, = [line for line in heard if "released: " in line]
+        self.assertRegex(released, rf"^<30>.* zklock\[\d+\]: released: .*resource={self.resource} .*token=\d+")
+
+    def test_nothing_is_run_without_a_journal(self):
+        if not os.path.exists(SOCKETS["journal"]):
+            _, err = self.run_it(64, "run", "--log", "journal", self.resource, "touch", "ran")
+            self.assertIn("log 'journal'", err)
+            self.assertFalse(os.path.exists(self.path("ran")))
+
+
+if __name__ == "__main__":
+    unittest.main()
