@@ -53,8 +53,7 @@ static int run_clean(const subcommand *of, const settings *all, int argc, char *
 }
 
 static const option_description options[] = {
-    { OPTION_IDLE, '\0', "idle", "TIME",
-      "how long they must be idle while it looks (default: 1m)" },
+    { OPTION_IDLE, '\0', "idle", "TIME", "how long they must be idle (default: 1m)" },
     { OPTION_DRY_RUN, '\0', "dry-run", NULL, "only print what would be removed" },
     { 0, '\0', NULL, NULL, NULL }
 };
@@ -62,7 +61,7 @@ static const option_description options[] = {
 const subcommand clean_subcommand = {
     .name = "clean",
     .usage = "",
-    .summary = "Removes the nodes of resources that nobody uses any more, and prints their names.",
+    .summary = "Removes the nodes of resources that nobody uses, and prints their names.",
     .options = options,
     .examples = "  zklock clean --dry-run\n  zklock clean --idle 10m\n",
     .take = clean_take,

@@ -150,14 +150,15 @@ static int show_question(zkl_client *client, void *arg) {
     char path[ZKL_TRANSACTION_PATH_MAX + 1];
     mark_content content;
     zkl_queue *queue = NULL;
-    int status = zkl_queue_describe(client, self->name, ASK_TIMEOUT_MS, &queue);
-    if (queue != NULL) { /* the name is right */
-        mark_find_path(path, client, self->name);
-        int read = mark_read(&content, client, path);
-        status = read == ZKL_OK ? print_look(self, &content, queue) : read;
+    mark_find_path(path, client, self->name);
+    int read = mark_read(&content, client, path);
+    if (read != ZKL_OK && read != ZKL_INVALID_ARGUMENT) { /* which names the path, not the name */
+        return read;
     }
+    int status = zkl_queue_describe(client, self->name, ASK_TIMEOUT_MS, &queue);
+    int printed = queue != NULL ? print_look(self, &content, queue) : ZKL_OK;
     zkl_report_free(queue);
-    return status;
+    return status != ZKL_OK ? status : printed;
 }
 
 int once_show(const settings *all, const char *name, bool json) {

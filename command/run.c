@@ -87,7 +87,7 @@ static const option_description hold_options[] = {
 static const option_description once_options[] = {
     { OPTION_PERIOD, '\0', "period", "TIME", "one success in each (default: 1d), from 00:00 UTC" },
     { OPTION_UNTIL_CHANGED, '\0', "until-changed", "TEXT", "one success for each new TEXT instead" },
-    { OPTION_SHOW, '\0', "show", NULL, "run nothing: show the last runs, and when it is due" },
+    { OPTION_SHOW, '\0', "show", NULL, "run nothing: show its last runs, and the next" },
     { OPTION_JSON, '\0', "json", NULL, "with --show, for programs" },
     { OPTION_RESET, '\0', "reset", NULL, "run nothing: make it due again" },
     OPTIONS_OF_WAIT,

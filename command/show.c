@@ -221,11 +221,11 @@ static int show_status(zkl_client *client, void *arg) {
     const show *self = arg;
     zkl_queue *queue = NULL;
     mark_content once = { .exists = false };
-    int status = zkl_queue_describe(client, self->resource, ASK_TIMEOUT_MS, &queue);
-    int printed = ZKL_OK;
-    if (queue != NULL && !self->names) {
+    if (!self->names) { /* before the queue, whose message must stay the last */
         read_mark(client, self->resource, &once);
     }
+    int status = zkl_queue_describe(client, self->resource, ASK_TIMEOUT_MS, &queue);
+    int printed = ZKL_OK;
     if (queue != NULL && self->json) {
         printed = json_print(queue_value(self->resource, queue, &once));
     } else if (queue != NULL && self->names) {

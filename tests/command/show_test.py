@@ -752,7 +752,7 @@ class Secures(CommandTest):
 
 class Helps(CommandTest):
     def test_on_one_screen_with_two_examples(self):
-        for name in "run", "once", "ls", "status", "top", "deadlocks", "revoke", "break", "doctor", "secure":
+        for name in "run", "once", "hold", "wait", "observe", "ls", "status", "top", "deadlocks", "revoke", "break", "clean", "doctor", "secure":
             with self.subTest(name):
                 out, _ = self.run_it(0, name, "--help")
                 self.assertLessEqual(len(out.splitlines()), 30)
@@ -764,7 +764,7 @@ class Helps(CommandTest):
 
     def test_as_the_manual_does(self):
         """Every option of --help, and every setting, is in the page of the manual."""
-        for name in "run", "once", "ls", "status", "top", "deadlocks", "revoke", "break", "doctor", "secure":
+        for name in "run", "once", "hold", "wait", "observe", "ls", "status", "top", "deadlocks", "revoke", "break", "clean", "doctor", "secure":
             with open(f"{MANUAL}/zklock-{name}.1", encoding="utf-8") as file:
                 page = file.read()
             for option in re.findall(r"--([a-z-]+) ", self.run_it(0, name, "--help")[0].split("Examples")[0]):
@@ -773,6 +773,12 @@ class Helps(CommandTest):
             page = file.read()
         for setting in re.findall(r"^ +--([a-z-]+) ", self.run_it(0, "help", "settings")[0], re.M):
             self.assertRegex(page, rf"(?m)^\.It Cm .*\b{setting}\b")
+
+    def test_with_no_function_that_a_library_could_call_in_place_of_its_own(self):
+        """One called log_message was called by libzookeeper."""
+        listed = subprocess.run(["nm", "--dynamic", "--defined-only", ZKLOCK], stdout=subprocess.PIPE, text=True, check=True)
+        ours = [line.split()[-1] for line in listed.stdout.splitlines() if line.split()[-2] == "T"]
+        self.assertEqual([name for name in ours if name not in ("_init", "_fini", "_start", "main")], [])
 
     def test_by_the_version(self):
         self.assertRegex(self.run_it(0, "--version")[0], r"^zklock \d+\.\d+\.\d+\n$")
