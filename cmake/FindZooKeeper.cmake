@@ -4,7 +4,8 @@
 find_path(ZooKeeper_INCLUDE_DIR zookeeper/zookeeper.h NO_CACHE)
 find_library(ZooKeeper_LIBRARY zookeeper_mt NO_CACHE)
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(ZooKeeper REQUIRED_VARS ZooKeeper_LIBRARY ZooKeeper_INCLUDE_DIR)
+find_package_handle_standard_args(ZooKeeper REQUIRED_VARS ZooKeeper_LIBRARY ZooKeeper_INCLUDE_DIR
+    REASON_FAILURE_MESSAGE "Debian has it in libzookeeper-mt-dev.")
 if(ZooKeeper_FOUND AND NOT TARGET ZooKeeper::zookeeper_mt)
     find_package(Threads REQUIRED)
     add_library(ZooKeeper::zookeeper_mt UNKNOWN IMPORTED)
