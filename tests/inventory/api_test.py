@@ -128,19 +128,55 @@ class Sells:
             product = self.shop.product(sku, chance.randrange(3))
             self.assertEqual((product["left"], product["sold"]), (model.left[sku], model.sold[sku]))
 
-    def test_nothing_for_a_holder_that_was_stopped(self):
+    def harm_a_holder(self, harm, **more):
+        """Instance 0 while its order holds the lock of the last unit; what instance 1 sells, and what becomes of the order."""
         self.shop.add(self.sku, 1)
+        key = f"late-{self.sku}"
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            late = pool.submit(self.shop[0].order, self.sku, key=f"late-{self.sku}", pause_ms=30000)
-            wait_until(lambda: self.shop[0].logged("paused"), "it is stopped")
+            late = pool.submit(self.shop[0].order, self.sku, key=key, harm=harm, **more)
+            wait_until(lambda: self.shop[0].logged("harmed", order=key, by=harm), "it is harmed")
             status, granted = self.shop[1].order(self.sku)
             self.assertEqual(status, 201)
             self.shop[0].process.send_signal(signal.SIGCONT)
-            status, answer = late.result()
+            return granted, late.result()
+
+    def judge_late_write(self, granted, late):
+        status, answer = late
         self.assertEqual((status, answer["reason"]), (409, "sold_out"))
         self.assertEqual(answer["fenced_off"]["fence"], granted["token"])
         self.assertLess(answer["fenced_off"]["token"], granted["token"])
         self.assertEqual(self.shop.product(self.sku)["sold"], 1)
+
+    def test_nothing_for_a_holder_that_was_stopped(self):
+        self.judge_late_write(*self.harm_a_holder("stop", harm_ms=30000))
+
+    def test_nothing_for_a_holder_that_is_cut_off_from_zookeeper(self):
+        self.judge_late_write(*self.harm_a_holder("cut_zookeeper", harm_ms=6000))
+        wait_until(lambda: self.shop[0].get("/health")[0] == 200, "it is back")
+
+    def test_nothing_for_a_holder_that_is_cut_off_from_the_database(self):
+        granted, (status, answer) = self.harm_a_holder("cut_database", harm_ms=1000)
+        self.assertEqual((status, answer["reason"]), (503, "failed"))
+        self.assertEqual([one["why"] for one in self.shop[0].logged("failed", order=f"late-{self.sku}")],
+                         ["it was cut off, as a demonstration"])
+        self.assertEqual(self.shop.product(self.sku, 2)["sold"], 1)
+        wait_until(lambda: self.shop[0].get("/health")[0] == 200, "it is back")
+        self.assertEqual(self.shop[0].order(self.sku, key=f"late-{self.sku}")[0], 409)
+        self.assertGreater(granted["token"], 0)
+
+    def test_without_a_lock_nothing_that_is_sold_under_one(self):
+        """The fence refuses a token of 0 as it does any other that is old: the order asks for the lock then."""
+        self.shop.add(self.sku, 2)
+        self.assertEqual(self.shop[0].order(self.sku)[0], 201)
+        status, answer = self.shop[1].order(self.sku, lock=False)
+        self.assertEqual((status, answer["fenced_off"]["times"], answer["fenced_off"]["token"]), (201, 1, 0))
+        self.assertGreater(answer["token"], answer["fenced_off"]["fence"])
+        self.assertEqual(self.shop.product(self.sku)["sold"], 2)
+
+    def test_all_of_several_segments_without_a_lock(self):
+        self.shop.add(self.sku, 5, segments=3)
+        self.assertEqual(self.shop[0].order(self.sku, 5, lock=False)[0], 201)
+        self.assertEqual(self.shop[0].order(self.sku, 1, lock=False)[0], 409)
 
     def test_too_much_without_a_lock(self):
         self.shop.add(self.sku, 2)
@@ -183,7 +219,7 @@ class Answers(unittest.TestCase):
             {"key": ""}, {"key": "a b"}, {"key": 1}, {"key": "k" * 65}, {"key": "."}, {"buyer": ""}, {"buyer": None},
             {"buyer": "b" * 201}, {"sku": "a/b"}, {"sku": ""}, {"units": 0}, {"units": -1}, {"units": 1.5},
             {"units": "1"}, {"units": 1000001}, {"lines": []}, {"lines": {}}, {"lines": [1]}, {"lock": False},
-            {"lines": [{"sku": "thing", "units": 1}] * 2}, {"pause_ms": 1})]
+            {"lines": [{"sku": "thing", "units": 1}] * 2}, {"harm": "stop"}, {"harm_ms": 1}, {"think_ms": 1})]
         for body in [*wrong, "", "x", "[]", "1", "{", '{"a":1,"a":2}', b"\xff\xfe", "null", "{}"]:
             with self.subTest(body):
                 status, answer = self.shop[0].post("/orders", body)
@@ -201,6 +237,13 @@ class Answers(unittest.TestCase):
                 broken[chance.randrange(len(broken))] = chance.choice('{}[]":,x0-\\é\t')
             status, _ = self.shop[0].post("/orders", "".join(broken).encode())
             self.assertIn(status, (400, 404))
+
+    def test_trials_with_the_rule(self):
+        shop = Shop(1)
+        self.addCleanup(shop.end)
+        for part in ({"lock": 1}, {"think_ms": -1}, {"think_ms": 60001}, {"harm": "burn"}, {"harm": 1}, {"harm": None},
+                     {"harm": "stop", "harm_ms": "1"}):
+            self.assertEqual(shop[0].order("thing", **part)[0], 400, part)
 
     def test_paths_and_methods_that_there_are_not(self):
         self.assertEqual(self.shop[0].get("/nothing")[0], 404)

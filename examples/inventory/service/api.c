@@ -7,10 +7,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "demonstration.h"
 #include "journal.h"
 #include "page.h"
 
-enum { ERROR_SIZE = 256, METRICS_SIZE = 64 * 1024, RETRY_AFTER_S = 1, PAUSE_MAX_MS = 60000 };
+enum { ERROR_SIZE = 256, METRICS_SIZE = 64 * 1024, RETRY_AFTER_S = 1, TRIAL_MAX_MS = 60000 };
 
 static const char type_json[] = "application/json";
 
@@ -105,22 +106,27 @@ static void write_content(order *one) {
 
 static bool is_time(const json_t *ms) {
     return ms == NULL || (json_is_integer(ms) && json_integer_value(ms) >= 0 &&
-                          json_integer_value(ms) <= PAUSE_MAX_MS);
+                          json_integer_value(ms) <= TRIAL_MAX_MS);
 }
 
-static const char *read_demonstration(const json_t *from, bool allowed, order *one) {
+/* Reads what makes an order a trial. */
+static const char *read_trial(const json_t *from, bool allowed, trial *one) {
     const json_t *lock = json_object_get(from, "lock");
-    const json_t *pause = json_object_get(from, "pause_ms");
     const json_t *think = json_object_get(from, "think_ms");
-    if ((lock != NULL || pause != NULL || think != NULL) && !allowed) {
-        return "lock, pause_ms, think_ms: this service is no demonstration";
+    const json_t *name = json_object_get(from, "harm");
+    const json_t *harm_ms = json_object_get(from, "harm_ms");
+    if ((lock != NULL || think != NULL || name != NULL || harm_ms != NULL) && !allowed) {
+        return "lock, think_ms, harm, harm_ms: this service is no demonstration";
     }
-    if ((lock != NULL && !json_is_boolean(lock)) || !is_time(pause) || !is_time(think)) {
-        return "lock: must be true or false; pause_ms, think_ms: must be a number from 0 to 60000";
+    if ((lock != NULL && !json_is_boolean(lock)) || !is_time(think) || !is_time(harm_ms)) {
+        return "lock: must be true or false; think_ms, harm_ms: must be a number from 0 to 60000";
+    }
+    if (name != NULL && !harm_find(json_string_value(name), &one->harm)) {
+        return "harm: must be stop, kill, cut_zookeeper or cut_database";
     }
     one->without_lock = json_is_false(lock);
-    one->pause_ms = json_integer_value(pause);
     one->think_ms = json_integer_value(think);
+    one->harm_ms = json_integer_value(harm_ms);
     return NULL;
 }
 
@@ -151,7 +157,7 @@ static const char *read_order(const json_t *from, bool is_restock, order *one) {
 /* ---- Orders ---------------------------------------------------------------------------------- */
 
 typedef struct pending {
-    order order; /* first */
+    trial trial; /* first; it begins with the order */
     api *api;
     exchange *to;
 } pending;
@@ -227,16 +233,19 @@ static void place(api *self, const json_t *from, bool is_restock, exchange *to) 
         answer_error(to, 503, "unavailable", why != NULL ? why : "out of memory");
         return;
     }
-    *made = (pending){ .api = self, .to = to, .order = { .done = on_served } };
-    const char *rule = read_order(from, is_restock, &made->order);
-    rule = rule != NULL ? rule : read_demonstration(from, self->shop->demonstration, &made->order);
+    *made = (pending){ .api = self, .to = to, .trial = { .hosts = self->hosts } };
+    order *one = &made->trial.order;
+    one->done = on_served;
+    const char *rule = read_order(from, is_restock, one);
+    rule = rule != NULL ? rule : read_trial(from, self->demonstration, &made->trial);
     if (rule != NULL) {
         answer_error(to, 400, "bad_request", rule);
         free(made);
         return;
     }
+    trial_prepare(&made->trial);
     self->waiting++;
-    shop_serve(self->shop, &made->order);
+    shop_serve(self->shop, one);
 }
 
 /* ---- Products -------------------------------------------------------------------------------- */

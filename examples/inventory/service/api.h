@@ -10,6 +10,8 @@ typedef struct api {
     shop *shop;
     http *http;
     int waiting_max;
+    bool demonstration; /* orders may be trials */
+    const char *hosts;  /* of the ensemble */
     atomic_int waiting; /* requests that need the database and are not answered yet */
     atomic_long answered[OUTCOME_FAILED + 1];
 } api;

@@ -1,7 +1,10 @@
 #include "database.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+static atomic_bool is_cut; /* the whole process is, from its database */
 
 static const database_kind *kind_of(const char *where) {
     bool is_url = strncmp(where, "postgresql://", strlen("postgresql://")) == 0 ||
@@ -29,20 +32,30 @@ void database_give_up(database *self) {
     self->is_given_up = true;
 }
 
+void database_cut(bool cut) {
+    is_cut = cut;
+}
+
+static bool is_out_of_reach(const database *self) {
+    return self->is_given_up || is_cut;
+}
+
 const char *database_error(const database *self) {
     return self == NULL        ? "out of memory"
            : self->is_given_up ? "the service ends"
+           : is_cut            ? "it was cut off, as a demonstration"
                                : self->kind->error(self);
 }
 
 database_status database_run(database *self, const database_call *call, int64_t *changed) {
     int64_t ignored = 0;
-    return self->is_given_up ? DATABASE_ERROR
-                             : self->kind->run(self, call, changed != NULL ? changed : &ignored);
+    return is_out_of_reach(self)
+               ? DATABASE_ERROR
+               : self->kind->run(self, call, changed != NULL ? changed : &ignored);
 }
 
 database_status database_execute(database *self, const char *sql) {
-    return self->is_given_up ? DATABASE_ERROR : self->kind->execute(self, sql);
+    return is_out_of_reach(self) ? DATABASE_ERROR : self->kind->execute(self, sql);
 }
 
 database_status database_begin(database *self) {
@@ -53,8 +66,11 @@ database_status database_commit(database *self) {
     return database_execute(self, "COMMIT");
 }
 
+/* Also where the process is cut off: then the server does it, and SQLite has none. */
 void database_roll_back(database *self) {
-    (void)database_execute(self, "ROLLBACK");
+    if (!self->is_given_up) {
+        (void)self->kind->execute(self, "ROLLBACK");
+    }
 }
 
 const char *database_row_text(const database_row *row, int column) {

@@ -55,6 +55,9 @@ void database_close(database *self);
 
 /** Lets each call fail at once from now on, and write nothing: for work that nobody waits for. */
 void database_give_up(database *self);
+/** Cuts the whole process off from its database, or ends that: meanwhile each call fails, and what
+ * a transaction has written is rolled back. Any thread. For demonstrations. */
+void database_cut(bool cut);
 
 /** Returns what went wrong last, for people. */
 const char *database_error(const database *self);

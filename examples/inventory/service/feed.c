@@ -14,6 +14,7 @@ struct feed {
     shop *of;
     http *to;
     const char *database_at;
+    bool demonstration;
     database *connection;
     atomic_bool stopping;
     pthread_t thread;
@@ -52,7 +53,6 @@ typedef struct draft {
     bool with_queues; /* the ensemble answers */
     json_t *products;
     json_t *orders;
-    json_t *refusals;
     json_t *instances;
 } draft;
 
@@ -87,14 +87,6 @@ static void add_order(void *arg, const order_record *one, int64_t units) {
                                     "units", (json_int_t)units, "token", (json_int_t)one->token));
 }
 
-static void add_refusal(void *arg, const order_record *one, const char *sku, int64_t fence) {
-    draft *self = arg;
-    json_array_append_new(self->refusals,
-                          json_pack("{s:s, s:s, s:s, s:I, s:I}", "sku", sku, "key", one->key,
-                                    "instance", one->instance, "token", (json_int_t)one->token,
-                                    "fence", (json_int_t)fence));
-}
-
 static void add_instance(void *arg, const char *name, const char *url) {
     draft *self = arg;
     json_array_append_new(self->instances, json_pack("{s:s, s:s}", "name", name, "url", url));
@@ -108,18 +100,15 @@ static void feed_tell(feed *self) {
                   .with_queues = strcmp(health, "ok") == 0,
                   .products = json_array(),
                   .orders = json_array(),
-                  .refusals = json_array(),
                   .instances = json_array() };
     bool is_whole =
         store_list_products(self->connection, add_product, &now) == STORE_OK &&
         store_list_orders(self->connection, ORDERS_SHOWN, add_order, &now) == STORE_OK &&
-        store_list_refusals(self->connection, ORDERS_SHOWN, add_refusal, &now) == STORE_OK &&
         store_list_instances(self->connection, add_instance, &now) == STORE_OK;
-    json_t *value =
-        json_pack("{s:s, s:b, s:s, s:i, s:o, s:o, s:o, s:o}", "instance", self->of->instance,
-                  "demonstration", self->of->demonstration, "locks", health, "session_timeout_ms",
-                  (int)information.session_timeout_ms, "products", now.products, "orders",
-                  now.orders, "refusals", now.refusals, "instances", now.instances);
+    json_t *value = json_pack("{s:s, s:b, s:s, s:i, s:o, s:o, s:o}", "instance", self->of->instance,
+                              "demonstration", self->demonstration, "locks", health,
+                              "session_timeout_ms", (int)information.session_timeout_ms, "products",
+                              now.products, "orders", now.orders, "instances", now.instances);
     char *text = json_dumps(value, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(value);
     if (text != NULL && is_whole) { /* otherwise the page says that it hears nothing */
@@ -152,7 +141,7 @@ static void *feed_run(void *arg) {
     return NULL;
 }
 
-feed *feed_start(shop *of, http *to, const char *database_at) {
+feed *feed_start(shop *of, http *to, const char *database_at, bool demonstration) {
     feed *self = calloc(1, sizeof(*self));
     if (self == NULL) {
         return NULL;
@@ -160,6 +149,7 @@ feed *feed_start(shop *of, http *to, const char *database_at) {
     self->of = of;
     self->to = to;
     self->database_at = database_at;
+    self->demonstration = demonstration;
     if (pthread_create(&self->thread, NULL, feed_run, self) != 0) {
         free(self);
         return NULL;

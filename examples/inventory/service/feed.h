@@ -7,7 +7,8 @@
 
 typedef struct feed feed;
 
-/** Starts the feed. NULL: no memory, or no thread. database_at must stay valid until feed_stop. */
-feed *feed_start(shop *of, http *to, const char *database_at);
+/** Starts the feed. NULL: no memory, or no thread. database_at must stay valid until feed_stop.
+ *  demonstration: whether the page may offer one. */
+feed *feed_start(shop *of, http *to, const char *database_at, bool demonstration);
 /** Stops the feed, and takes this instance off the list of instances. NULL does nothing. */
 void feed_stop(feed *self);

@@ -12,13 +12,7 @@
 #include "journal.h"
 #include "settings.h"
 
-enum {
-    LOOK_MS = 50,
-    CONNECT_TIMEOUT_MS = 5000,
-    CLOSE_TIMEOUT_MS = 5000,
-    RETRY_MS = 500,
-    OVERLAP_MS = 30
-};
+enum { LOOK_MS = 50, CONNECT_TIMEOUT_MS = 5000, CLOSE_TIMEOUT_MS = 5000, RETRY_MS = 500 };
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -121,11 +115,11 @@ static void service_leave(api *all, feed *live, int finish_ms) {
 }
 
 static int service_run(const settings *given) {
-    shop its = { .instance = given->instance,
-                 .patience_ms = settings_number(given->patience_ms),
-                 .demonstration = settings_number(given->demonstration) != 0,
-                 .overlap_ms = OVERLAP_MS };
-    api all = { .shop = &its, .waiting_max = settings_number(given->waiting) };
+    shop its = { .instance = given->instance, .patience_ms = settings_number(given->patience_ms) };
+    api all = { .shop = &its,
+                .waiting_max = settings_number(given->waiting),
+                .demonstration = settings_number(given->demonstration) != 0,
+                .hosts = given->hosts };
     its.workers = workers_start(given->database, settings_number(given->workers));
     if (its.workers == NULL) {
         return EXIT_FAILED;
@@ -136,13 +130,13 @@ static int service_run(const settings *given) {
         workers_free(its.workers);
         return EXIT_FAILED;
     }
-    if (its.demonstration) {
+    if (all.demonstration) {
         http_open_to_all_origins(all.http);
     }
     char at_port[32];
     (void)snprintf(at_port, sizeof(at_port), ":%d", (int)http_port(all.http));
     its.url = strcmp(given->url, ":") == 0 ? at_port : given->url;
-    feed *live = feed_start(&its, all.http, given->database);
+    feed *live = feed_start(&its, all.http, given->database, all.demonstration);
     int status = connect_to_ensemble(given, &its);
     if (status == ZKL_OK) {
         serve(&all);

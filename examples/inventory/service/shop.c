@@ -1,12 +1,10 @@
 #include "shop.h"
 
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "journal.h"
 
@@ -103,7 +101,7 @@ static void fail_with(order *self, const char *what, const char *why) {
     order_finish(self, OUTCOME_FAILED);
 }
 
-static void fail(order *self, const char *what, database *connection) {
+void shop_fail(order *self, const char *what, database *connection) {
     fail_with(self, what, database_error(connection));
 }
 
@@ -167,7 +165,7 @@ static bool choose(order *self, database *connection) {
         const order_line *line = &self->lines[i];
         int64_t left[SEGMENTS_MAX];
         if (store_look_at_segments(connection, line->sku, left) != STORE_OK) {
-            fail(self, "look at segments", connection);
+            shop_fail(self, "look at segments", connection);
             return false;
         }
         int segments = count_segments(left);
@@ -210,7 +208,9 @@ static int order_ask(order *self) {
                : status;
 }
 
-static void ask_or_finish(order *self) {
+void shop_ask(job *work, database *connection) {
+    order *self = (order *)work;
+    (void)connection;
     zkl_lock_close(self->lock);
     self->lock = NULL;
     journal("asked", "order", self->record.key, "segments",
@@ -235,43 +235,10 @@ static void on_granted(void *arg, int status, const zkl_grant *grant) {
     self->record.token = grant->token;
     journal("granted", "order", self->record.key, "token", journal_number(grant->token), "node",
             grant->node, "waited_ms", journal_number(grant->waited_ms));
-    go_on(self, sell, true);
+    go_on(self, self->sell != NULL ? self->sell : sell, true);
 }
 
 /* ---- 3. Selling ------------------------------------------------------------------------------ */
-
-/* Stops the whole process for some time, as swapping or the move of a virtual machine does. */
-static void stop_process(int64_t ms) {
-    pid_t process = getpid();
-    pid_t waker = fork();
-    if (waker == 0) { /* only what is safe after a fork of many threads; it keeps no port open */
-        (void)close_range(0, ~0U, 0);
-        const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-        (void)nanosleep(&pause, NULL);
-        (void)kill(process, SIGCONT);
-        _exit(0);
-    }
-    if (waker > 0) {
-        (void)raise(
-            SIGSTOP); /* raised by this thread, which after kill() could run on for a while */
-    }
-}
-
-/* Pauses as the order asks, once: not again after it was fenced off for that. */
-static void pause_as_asked(order *self) {
-    int64_t pause_ms = self->pause_ms;
-    self->pause_ms = 0;
-    if (pause_ms > 0) {
-        journal("paused", "order", self->record.key, "token", journal_number(self->record.token));
-        stop_process(pause_ms);
-        journal("awake", "order", self->record.key);
-    }
-}
-
-/* Waits, so that people can see the lock being held, and orders without a lock overlap. */
-static void think(int64_t ms) {
-    (void)usleep((useconds_t)(ms * 1000));
-}
 
 static int64_t left_of(const order *self, size_t line) {
     int64_t left = 0;
@@ -308,9 +275,10 @@ static bool order_decide(order *self) {
     return true;
 }
 
-static void begin_again(order *self, database *connection) {
+/* Chooses the order's parts, and asks for their locks. */
+static void begin(order *self, database *connection) {
     if (choose(self, connection)) {
-        ask_or_finish(self);
+        (self->ask != NULL ? self->ask : shop_ask)(&self->work, connection);
     }
 }
 
@@ -335,7 +303,7 @@ static store_status find_fence(order *self, database *connection, const char **s
 static void on_fenced_off(order *self, database *connection) {
     const char *sku = NULL;
     if (find_fence(self, connection, &sku) != STORE_OK) {
-        fail(self, "look for the fence", connection);
+        shop_fail(self, "look for the fence", connection);
         return;
     }
     self->fenced_off++;
@@ -344,7 +312,7 @@ static void on_fenced_off(order *self, database *connection) {
     journal("fenced_off", "order", self->record.key, "token", journal_number(self->record.token),
             "fence", journal_number(self->refused_by));
     if (self->fenced_off < FENCED_OFF_MAX) {
-        begin_again(self, connection);
+        begin(self, connection);
     } else {
         fail_with(self, "fenced off", "was the ensemble emptied, and its tokens begin anew?");
     }
@@ -362,9 +330,9 @@ static void on_known(order *self, const order_record *known) {
  * be this order's own, which another request with its key has placed meanwhile. */
 static void on_too_little(order *self, database *connection) {
     order_record known;
-    if (!self->takes_all && !self->without_lock) {
+    if (!self->takes_all) {
         self->takes_all = true;
-        begin_again(self, connection);
+        begin(self, connection);
         return;
     }
     switch (store_find_order(connection, self->record.key, &known)) {
@@ -375,7 +343,7 @@ static void on_too_little(order *self, database *connection) {
         order_finish(self, OUTCOME_SOLD_OUT);
         break;
     default:
-        fail(self, "look for the order", connection);
+        shop_fail(self, "look for the order", connection);
         break;
     }
 }
@@ -398,46 +366,41 @@ static void on_written(order *self, database *connection, store_status status) {
         }
         /* fall through */
     default:
-        fail(self, "write", connection);
+        shop_fail(self, "write", connection);
         break;
     }
 }
 
-static void sell(job *work, database *connection) {
-    order *self = (order *)work;
+bool shop_claim(order *self, database *connection) {
     if (shop_is_too_late(self->shop, self->asked_ms)) {
         order_finish(self, OUTCOME_BUSY);
-        return;
+        return false;
     }
     store_status status =
         store_claim(connection, self->record.token, self->parts, self->part_count);
     if (status != STORE_OK) {
         on_written(self, connection, status);
-        return;
     }
-    pause_as_asked(self);
-    if (!order_decide(self)) {
-        on_too_little(self, connection);
-        return;
-    }
-    think(self->think_ms);
-    status = store_write(connection, &self->record, self->lines, self->parts, self->part_count);
-    on_written(self, connection, status);
+    return status == STORE_OK;
 }
 
-/* Reads, decides and writes as other orders do, with nothing that keeps others out. */
-static void sell_without_lock(order *self, database *connection) {
-    self->record.token = 0;
-    store_status status = store_read(connection, self->parts, self->part_count);
-    if (status != STORE_OK) {
-        fail(self, "read", connection);
-    } else if (!order_decide(self)) {
-        order_finish(self, OUTCOME_SOLD_OUT);
-    } else {
-        think(self->think_ms > 0 ? self->think_ms : self->shop->overlap_ms);
-        on_written(self, connection,
-                   store_write_unguarded(connection, &self->record, self->lines, self->parts,
-                                         self->part_count));
+bool shop_decide(order *self, database *connection) {
+    bool is_enough = order_decide(self);
+    if (!is_enough) {
+        on_too_little(self, connection);
+    }
+    return is_enough;
+}
+
+void shop_write(order *self, database *connection) {
+    on_written(self, connection,
+               store_write(connection, &self->record, self->lines, self->parts, self->part_count));
+}
+
+static void sell(job *work, database *connection) {
+    order *self = (order *)work;
+    if (shop_claim(self, connection) && shop_decide(self, connection)) {
+        shop_write(self, connection);
     }
 }
 
@@ -452,13 +415,9 @@ static void order_prepare(job *work, database *connection) {
     if (status == STORE_OK) {
         on_known(self, &known);
     } else if (status != STORE_NOT_FOUND) {
-        fail(self, "look for the order", connection);
-    } else if (choose(self, connection)) {
-        if (self->without_lock) {
-            sell_without_lock(self, connection);
-        } else {
-            ask_or_finish(self);
-        }
+        shop_fail(self, "look for the order", connection);
+    } else {
+        begin(self, connection);
     }
 }
 

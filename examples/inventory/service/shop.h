@@ -44,9 +44,10 @@ struct order {
     order_record record;
     order_line lines[LINES_MAX]; /* a restock has one, with negative units */
     size_t line_count;
-    bool without_lock;
-    int64_t pause_ms; /* how long the whole process is stopped after its read; 0: it is not */
-    int64_t think_ms; /* how long it waits between its read and its write */
+    /* The steps that somebody has put in place of the shop's own; NULL: nobody has. They are run as
+     * those of a job. */
+    void (*ask)(job *work, database *connection);  /* in place of shop_ask */
+    void (*sell)(job *work, database *connection); /* once the locks are granted */
 
     outcome outcome;
     char about[SKU_MAX + 1];   /* the product that does not exist, or of which too little is left */
@@ -71,9 +72,7 @@ typedef struct shop {
     workers *workers;
     const char *instance;
     int64_t patience_ms;
-    bool demonstration; /* orders may ask for no lock, or for a pause */
-    int64_t overlap_ms; /* how long an order without a lock waits between its read and its write */
-    const char *url;    /* of this instance's page, as the pages of others find it */
+    const char *url; /* of this instance's page, as the pages of others find it */
     job pulse;
     atomic_bool is_pulsing;
     _Atomic int64_t pulsed_ms; /* when it last began to write to the database */
@@ -82,6 +81,20 @@ typedef struct shop {
 
 /** Serves an order, which is the shop's until `done` is called. */
 void shop_serve(shop *self, order *one);
+
+/* For steps of your own: */
+
+/** Asks for the locks of the order's parts; a worker sells when they are granted. */
+void shop_ask(job *work, database *connection);
+/** Claims and reads the order's parts. False: it is finished, or begins again. */
+bool shop_claim(order *self, database *connection);
+/** Decides from which parts, which were read, the order takes its units. False: too little is left,
+ *  and it is finished, or begins again with all parts of its products. */
+bool shop_decide(order *self, database *connection);
+/** Writes the order, and finishes it; or it begins again, as it was fenced off. */
+void shop_write(order *self, database *connection);
+/** Finishes an order for which the database has failed. what: what was to be done. */
+void shop_fail(order *self, const char *what, database *connection);
 
 /** Returns "ok", "suspect" (no connection to the ensemble: locks may be lost) or "lost" (no
  *  session, or no connection for longer than a session lasts). Any thread may call it, and some

@@ -255,28 +255,14 @@ store_status store_claim(database *self, int64_t token, part *parts, size_t coun
     return store_end(self, status);
 }
 
-store_status store_read(database *self, part *parts, size_t count) {
-    store_status status = STORE_OK;
-    for (size_t i = 0; i < count && status == STORE_OK; i++) {
-        const database_value values[] = { TEXT(parts[i].sku), NUMBER(parts[i].segment) };
-        status = query(self, "SELECT quantity FROM segments WHERE sku = $1 AND segment = $2",
-                       values, 2, take_number, &parts[i].quantity);
-    }
-    return status;
-}
-
 static const char guarded[] = "UPDATE segments SET quantity = $3, sold = " SOLD " + $5"
                               " WHERE sku = $1 AND segment = $2 AND fence = $4";
-static const char unguarded[] = "UPDATE segments SET quantity = $3, sold = " SOLD " + $5"
-                                " WHERE sku = $1 AND segment = $2 AND $4 = $4";
-
-static store_status write_part(database *self, const char *update, const order_record *order,
-                               const part *one) {
+static store_status write_part(database *self, const order_record *order, const part *one) {
     int64_t changed = 0;
     const database_value left[] = { TEXT(one->sku), NUMBER(one->segment),
                                     NUMBER(one->quantity - one->takes), NUMBER(order->token),
                                     NUMBER(one->takes > 0 ? one->takes : 0) };
-    store_status status = change(self, update, left, 5, &changed);
+    store_status status = change(self, guarded, left, 5, &changed);
     if (status == STORE_OK && changed == 0) {
         return STORE_FENCED_OFF;
     }
@@ -301,8 +287,8 @@ static store_status write_stocked(database *self, const order_line *lines, const
 
 /* Writes an order, and its parts. The order comes first: if its key exists, nothing else is looked
  * at. */
-static store_status store_write_all(database *self, const char *update, const order_record *order,
-                                    const order_line *lines, const part *parts, size_t count) {
+static store_status write_all(database *self, const order_record *order, const order_line *lines,
+                              const part *parts, size_t count) {
     const database_value values[] = { TEXT(order->key), TEXT(order->buyer), TEXT(order->instance),
                                       TEXT(order->content), NUMBER(order->token) };
     store_status status =
@@ -311,28 +297,18 @@ static store_status store_write_all(database *self, const char *update, const or
                " VALUES ($1, $2, $3, $4, $5, (SELECT coalesce(max(number), 0) + 1 FROM orders))",
                values, 5, NULL);
     for (size_t i = 0; i < count && status == STORE_OK; i++) {
-        status = parts[i].takes != 0 ? write_part(self, update, order, &parts[i]) : STORE_OK;
+        status = parts[i].takes != 0 ? write_part(self, order, &parts[i]) : STORE_OK;
         status = status == STORE_OK ? write_stocked(self, lines, &parts[i]) : status;
     }
     return status;
 }
 
-static store_status write_with(database *self, const char *update, const order_record *order,
-                               const order_line *lines, const part *parts, size_t count) {
+store_status store_write(database *self, const order_record *order, const order_line *lines,
+                         const part *parts, size_t count) {
     if (database_begin(self) != DATABASE_OK) {
         return STORE_ERROR;
     }
-    return store_end(self, store_write_all(self, update, order, lines, parts, count));
-}
-
-store_status store_write(database *self, const order_record *order, const order_line *lines,
-                         const part *parts, size_t count) {
-    return write_with(self, guarded, order, lines, parts, count);
-}
-
-store_status store_write_unguarded(database *self, const order_record *order,
-                                   const order_line *lines, const part *parts, size_t count) {
-    return write_with(self, unguarded, order, lines, parts, count);
+    return store_end(self, write_all(self, order, lines, parts, count));
 }
 
 store_status store_note_refusal(database *self, const char *sku, const order_record *order,
@@ -343,32 +319,6 @@ store_status store_note_refusal(database *self, const char *sku, const order_rec
                   "INSERT INTO refusals (number, sku, key, instance, token, fence) VALUES"
                   " ((SELECT coalesce(max(number), 0) + 1 FROM refusals), $1, $2, $3, $4, $5)",
                   values, 5, NULL);
-}
-
-typedef struct refusal_list {
-    void (*tell)(void *arg, const order_record *one, const char *sku, int64_t fence);
-    void *arg;
-} refusal_list;
-
-static void tell_refusal(void *arg, const database_row *row) {
-    const refusal_list *list = arg;
-    char sku[SKU_MAX + 1];
-    order_record one = { .token = database_row_number(row, 3) };
-    copy_column(sku, sizeof(sku), row, 0);
-    copy_column(one.key, sizeof(one.key), row, 1);
-    copy_column(one.instance, sizeof(one.instance), row, 2);
-    list->tell(list->arg, &one, sku, database_row_number(row, 4));
-}
-
-store_status store_list_refusals(database *self, int64_t limit,
-                                 void (*tell)(void *arg, const order_record *one, const char *sku,
-                                              int64_t fence),
-                                 void *arg) {
-    const database_value values[] = { NUMBER(limit) };
-    refusal_list list = { tell, arg };
-    return query(
-        self, "SELECT sku, key, instance, token, fence FROM refusals ORDER BY number DESC LIMIT $1",
-        values, 1, tell_refusal, &list);
 }
 
 /* ---- Instances ------------------------------------------------------------------------------- */

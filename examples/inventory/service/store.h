@@ -86,25 +86,13 @@ store_status store_list_orders(database *self, int64_t limit,
 
 /** Claims the parts with the token, all or none, and reads them. */
 store_status store_claim(database *self, int64_t token, part *parts, size_t count);
-/** Reads the parts and claims nothing, as a service without a lock does. */
-store_status store_read(database *self, part *parts, size_t count);
 /** Writes the order and what is left, in one transaction, if each part is still claimed with its
  *  token. */
 store_status store_write(database *self, const order_record *order, const order_line *lines,
                          const part *parts, size_t count);
-/** Writes the order and what is left, whatever has happened meanwhile. */
-store_status store_write_unguarded(database *self, const order_record *order,
-                                   const order_line *lines, const part *parts, size_t count);
-
 /** Notes a refused write, for people. */
 store_status store_note_refusal(database *self, const char *sku, const order_record *order,
                                 int64_t fence);
-/** Lists refused writes, the latest first. */
-store_status store_list_refusals(database *self, int64_t limit,
-                                 void (*tell)(void *arg, const order_record *one, const char *sku,
-                                              int64_t fence),
-                                 void *arg);
-
 /** Notes where people can see this instance: a URL, or ":PORT" on the host of the page that they
  *  see. It is called often, as it shows that the database can be written. */
 store_status store_note_instance(database *self, const char *name, const char *url);
