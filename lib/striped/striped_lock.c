@@ -39,6 +39,7 @@ struct zkl_striped_lock {
     int32_t first;   /* the stripe that is asked for first, or ZKL_ALL_STRIPES */
     int32_t tries;   /* how many stripes are tried before the first one is waited for */
     int32_t asked;   /* how many stripes were asked for so far */
+    bool was_busy;   /* one of them was */
     int32_t last;    /* the stripe that was asked for last, or ZKL_ALL_STRIPES */
     int64_t last_ms; /* the timeout of that call */
     bool too_late;   /* a cancel came after an answer: no other stripe is asked for */
@@ -223,6 +224,7 @@ static bool may_ask_another(const zkl_striped_lock *self, int status) {
  * any more, and `status` is how the acquire ends. The deadline of the acquire ends each try too. */
 static bool asks_on(zkl_striped_lock *self, int *status) {
     bool is_first = self->asked == 0;
+    self->was_busy = self->was_busy || (!is_first && *status == ZKL_BUSY);
     if (!is_first && (self->closed || self->too_late || !may_ask_another(self, *status))) {
         return false;
     }
@@ -230,7 +232,7 @@ static bool asks_on(zkl_striped_lock *self, int *status) {
     bool tries = self->asked < self->tries;
     if (!is_first && left_ms == 0 && (self->timeout_ms != 0 || !tries)) {
         int late = *status == ZKL_DISCONNECTED ? ZKL_DISCONNECTED : ZKL_TIMEOUT;
-        *status = self->timeout_ms == 0 ? ZKL_BUSY : late;
+        *status = self->timeout_ms != 0 ? late : self->was_busy ? ZKL_BUSY : *status;
         return false;
     }
     self->last = tries ? (self->first + self->asked) % self->stripes : self->first;
@@ -285,6 +287,7 @@ static int striped_begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
     self->first = any ? (int32_t)zkl_random_below((uint32_t)self->stripes) : stripe;
     self->tries = any ? self->stripes : 0;
     self->asked = 0;
+    self->was_busy = false;
     return ZKL_OK;
 }
 

@@ -554,7 +554,7 @@ class Top(CommandTest):
         self.assertRegex(self.run_it(0, "top")[0], rf"(?m)^ +1  .*  {self.resource}  held by \S+ pid \d+ \(sh\)$")
 
     def test_who_holds_a_lock_for_which_many_wait(self):
-        self.start_holder()
+        self.start_holder("--session-timeout", "30s")  # to create thousands of nodes takes a while
         waiting = [f"/locks/{self.resource}/lock-{i:010d}" for i in range(1, 301)]
         create(waiting)
         self.addCleanup(delete, waiting)

@@ -112,6 +112,41 @@ static void wait_for_any(void *arg) {
 }
 
 /* At the one that is held as many wait as may; the others are free. */
+/* Where nobody is in the way of a try, it is not told that somebody is. */
+TEST(try_that_each_stripe_refuses_says_why) {
+    begin();
+    zkl_lock *held[STRIPES];
+    zkl_lock *waits[STRIPES];
+    zkl_testing_task *tasks[STRIPES];
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_striped_lock *one = NULL;
+    options.max_waiting = 1;
+    EXPECT_INT(zkl_striped_lock_open(client, "stock", STRIPES, &options, &one), ZKL_OK);
+    for (int i = 0; i < STRIPES; i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "/locks/stock/" ZKL_STRIPE_NODE, i);
+        EXPECT_INT(zkl_lock_open(client, path, NULL, &held[i]), ZKL_OK);
+        EXPECT_INT(zkl_lock_open(client, path, NULL, &waits[i]), ZKL_OK);
+        EXPECT_INT(zkl_lock_acquire(held[i], ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+        EXPECT_INT(zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_READ, 0, NULL),
+                   i < STRIPES - 1 ? ZKL_OK : ZKL_BUSY);
+        (void)zkl_lock_release(zkl_striped_lock_held(one), ZKL_FOREVER);
+    }
+    for (int i = 0; i < STRIPES; i++) {
+        tasks[i] = zkl_testing_start(wait_for_one, waits[i]);
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_INT(zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL),
+                   i < STRIPES - 1 ? ZKL_BUSY : ZKL_QUEUE_FULL);
+    }
+    for (int i = 0; i < STRIPES; i++) {
+        zkl_lock_close(held[i]);
+        zkl_testing_join(tasks[i]);
+        zkl_lock_close(waits[i]);
+    }
+    zkl_striped_lock_close(one);
+    end();
+}
+
 TEST(full_stripe_is_passed_over) {
     enum { TIMES = 20 };
     begin();
