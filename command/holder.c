@@ -573,6 +573,12 @@ static int hold_once(holder *self) {
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
+/* Tells whether an acquire that failed may have failed for want of the lock root, and the servers
+ * can be asked for it. */
+static bool may_be_for_want_of_root(int status) {
+    return !is_by_others(status) && status != ZKL_CANCELLED && status != ZKL_DISCONNECTED;
+}
+
 /* Tells of a lock root that did not exist: before the command is started, and after the acquire, so
  * that nobody waits for an answer which is known where the resource was locked before. */
 static void tell_of_root(const holder *self, int status) {
@@ -582,7 +588,7 @@ static void tell_of_root(const holder *self, int status) {
     }
     if (status == ZKL_OK) {
         ask_about_new_root(all, self->client, self->grant.node, channel_now_ms() - self->began_ms);
-    } else if (!is_by_others(status) && status != ZKL_CANCELLED) {
+    } else if (may_be_for_want_of_root(status)) {
         ask_about_root(all, self->client);
     }
 }
