@@ -35,7 +35,7 @@ static int clean_question(zkl_client *client, void *arg) {
     for (size_t i = 0; removed != NULL && i < removed->count; i++) {
         printf("%s\n", printable(removed->resources[i]->name));
     }
-    if (status == ZKL_OK && removed->count == 0) {
+    if (status == ZKL_OK && removed != NULL && removed->count == 0) {
         ask_about_root(self->settings, client);
     }
     zkl_report_free(removed);
