@@ -59,8 +59,9 @@ void zkl_request_give_late_verdict(zkl_request *request, const zkl_step *step) {
 }
 
 /* Grants the lock, or, if it needs a lease and none runs, waits: the queue is listed again when
- * there is one. */
+ * there is one. No pause is due any more: a release would wait for its end. */
 void zkl_request_come_first(zkl_request *request, const zkl_step *step) {
+    request->retry.pause = false;
     if (request->options.needs_lease && !request->session.lease_runs) {
         request->stage = ZKL_STAGE_FIRST;
         return;

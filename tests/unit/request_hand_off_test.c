@@ -156,6 +156,18 @@ CONVERSATION(next_in_line_behind_nobody_waits_for_its_lease_and_lists, leased) =
     "listed me3      -> GRANT",
 };
 
+/* What was to wait for a pause is not needed any more: the release must not wait for it. */
+CONVERSATION(pause_that_was_due_ends_with_the_hand_off, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched NO_NODE     -> ",
+    "own_watched NOT_NOW -> LIST",
+    "probe               -> WATCH_OWN me3",
+    "listed NOT_NOW      -> ",
+    "own_watched OK      -> GRANT",
+    "released            -> DELETE me3",
+};
+
 CONVERSATION(next_in_line_behind_nobody_may_give_up, exclusive) = {
     JOINED("me3"),
     "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
