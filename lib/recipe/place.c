@@ -149,8 +149,12 @@ static void judge_first_list(zkl_request *request, const zkl_contenders_view *vi
 
 /* Decides by a list. The process may have been stopped between the question and the answer, and our
  * session may have ended since: so only a fresh list can be a grant. To wait, an old list is good
- * enough. */
+ * enough. Without a connection a list decides nothing: a server that has denied our session may go
+ * on answering. */
 static void on_children(zkl_request *request, zkl_listed children, const zkl_step *step) {
+    if (!request->session.connected) {
+        return;
+    }
     bool searching = find_twin(request, children);
     if (request->stage >= ZKL_STAGE_LEAVING || searching || request->draining) {
         return;

@@ -293,6 +293,27 @@ CONVERSATION(own_watch_is_asked_for_again_by_a_holder_and_not_on_the_way_out, ex
     "deleted OK          -> END",
 };
 
+/* A server that has denied the session may go on answering until the connection ends. */
+CONVERSATION(list_without_a_connection_counts_for_nothing, exclusive) = {
+    WAITING("x2", "me3"),
+    "watch_fired somehow -> LIST",
+    "disconnected        -> ",
+    "listed me3          -> ",
+    "connected           -> WATCH_OWN me3",
+    "own_watched OK      -> LIST",
+    "listed x1 me3       -> WATCH x1",
+};
+
+CONVERSATION(list_without_a_connection_names_nobody_to_wait_for, exclusive) = {
+    WAITING("x2", "me3"),
+    "watch_fired somehow -> LIST",
+    "disconnected        -> ",
+    "listed x1 me3       -> ",
+    "connected           -> WATCH_OWN me3",
+    "own_watched OK      -> LIST",
+    "listed me3          -> GRANT",
+};
+
 /* ---- The own watch is not armed ----------------------------------------------------- */
 
 CONVERSATION(own_watch_whose_reply_was_lost_proves_nothing, exclusive) = {

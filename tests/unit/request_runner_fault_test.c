@@ -85,6 +85,28 @@ TEST(replies_of_an_earlier_session_are_void) {
     stage_close(stage);
 }
 
+/* The server may answer reads until the connection ends. */
+TEST(list_of_a_server_that_has_denied_the_session_is_no_grant) {
+    run_stage *stage = stage_open();
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    stage_start(stage, &stage->b, "/q", ZKL_FOREVER);
+    stage_created(stage, 1, "lock-0000000003", 1);
+    FAKE_ANSWER(&stage->fake, "create /q", .outcome = ZKL_OUTCOME_UNKNOWN, .moved = true);
+    stage_hush(stage);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    stage_answer(stage, "list /q", ZKL_OUTCOME_UNKNOWN);
+    FAKE_HEARD(&stage->fake, ""); /* no grant */
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "check /locks; list /r; create /q/#2-lock-; list /q");
+    stage_answer(stage, "check /locks", ZKL_OUTCOME_OK);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    FAKE_HEARD(&stage->fake, "decided 0");
+    zkl_session_finish(&stage->session, ZKL_CLOSED);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
+    stage_hush(stage);
+    stage_close(stage);
+}
+
 /* ---- Sends that fail ------------------------------------------------------------------ */
 
 TEST(sends_that_fail_for_now_are_repeated_after_a_pause) {
