@@ -115,8 +115,8 @@ typedef void zkl_log_callback(void *arg, const zkl_log_record *record);
  * An event is an answer of the servers, a watch that fires, a change of the connection, a timer, or
  * a call; an acquire and release without contention are five events. Memory for `recorded_events`
  * of zkl_client_options, of the usual size, 128 bytes, is allocated when the client is opened: 128
- * KB by default. An event takes about 350 instructions; text is made of it only when the record is
- * written.
+ * KB by default, 32 KB at least. An event takes about 350 instructions; text is made of it only
+ * when the record is written.
  *
  * The file contains the names of resources and of their nodes, the client's label,
  * session ids and times; never a node's data, a password or a credential. Only

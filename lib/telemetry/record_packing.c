@@ -250,8 +250,8 @@ void zkl_pack_event(zkl_packing *self, const zkl_request *request, const zkl_eve
 
 /* ---- Records --------------------------------------------------------------- */
 
-void zkl_packing_begin(zkl_packing *self, size_t size_max, const zkl_record_head *head) {
-    self->end = self->bytes + size_max - ZKL_RECORD_NUMBERS_MAX;
+void zkl_packing_begin(zkl_packing *self, const zkl_record_head *head) {
+    self->end = self->bytes + sizeof(self->bytes) - ZKL_RECORD_NUMBERS_MAX;
     self->too_long = false;
     self->at = put(self->bytes, head, sizeof(*head));
 }

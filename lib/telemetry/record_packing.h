@@ -70,8 +70,8 @@ typedef struct zkl_packing {
     char bytes[ZKL_RECORD_PACKED_MAX];
 } zkl_packing;
 
-/** Begins a record of at most `size_max` bytes. */
-void zkl_packing_begin(zkl_packing *self, size_t size_max, const zkl_record_head *head);
+/** Begins a record. */
+void zkl_packing_begin(zkl_packing *self, const zkl_record_head *head);
 /** Takes back all but the head, which says `what`. */
 void zkl_packing_empty(zkl_packing *self, zkl_record_what what);
 /** Writes the length into the head, and returns it. */

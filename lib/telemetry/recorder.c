@@ -11,6 +11,10 @@
 
 enum { MS_PER_SECOND = 1000, ESCAPED_LABEL_SIZE = 3 * ZKL_LABEL_MAX + 1, PIECE_SIZE = 2048 };
 
+/* The newest event can be as large as a record may be, and waste as much at the ring's end. Its
+ * STATE, which is half a ring old at most, must be there still. */
+enum { RING_SIZE_MIN = 4 * ZKL_RECORD_PACKED_MAX };
+
 struct zkl_recorder {
     zkl_pool pool; /* of what it points to */
     char *ring;    /* byte n of all is at n % size */
@@ -112,9 +116,7 @@ static zkl_packing *begin_record(zkl_recorder *recorder, int64_t now_ms, zkl_rec
     const zkl_record_head head = {
         .now_ms = now_ms, .number = number, .what = (uint8_t)what, .machine = (uint8_t)machine
     };
-    size_t half = recorder->size / 2;
-    zkl_packing_begin(&recorder->packing,
-                      half < ZKL_RECORD_PACKED_MAX ? half : ZKL_RECORD_PACKED_MAX, &head);
+    zkl_packing_begin(&recorder->packing, &head);
     return &recorder->packing;
 }
 
@@ -362,7 +364,8 @@ zkl_recorder *zkl_recorder_open(int32_t events, const char *label, const char *d
     if (recorder == NULL) {
         return NULL;
     }
-    recorder->size = (size_t)events * ZKL_RECORD_EVENT_BYTES;
+    size_t asked_for = (size_t)events * ZKL_RECORD_EVENT_BYTES;
+    recorder->size = asked_for > RING_SIZE_MIN ? asked_for : RING_SIZE_MIN;
     recorder->ring = zkl_pool_take(&recorder->pool, recorder->size);
     zkl_text escaped = { .bytes = recorder->label, .size = sizeof(recorder->label) - 1 };
     zkl_text_add_value(&escaped, label);

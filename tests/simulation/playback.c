@@ -74,7 +74,7 @@ static zkl_text text_of(playback_line *line) {
 void playback_write_actions(playback_line *line, zkl_record_machine machine, const void *actions) {
     static _Thread_local zkl_packing packing;
     const zkl_record_head head = { .machine = (uint8_t)machine };
-    zkl_packing_begin(&packing, sizeof(packing.bytes), &head);
+    zkl_packing_begin(&packing, &head);
     zkl_pack_actions(&packing, machine, actions);
     zkl_text text = text_of(line);
     zkl_packed packed = { packing.bytes + sizeof(head), packing.at };

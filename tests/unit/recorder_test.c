@@ -101,16 +101,53 @@ TEST(request_gets_another_state_when_its_last_one_is_half_a_ring_old) {
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
     record_bench others = bench;
-    for (int i = 0; i < 12; i++) { /* more than half of the ring, and less than all of it */
+    for (int i = 0; i < 48; i++) { /* more than half of the ring, and less than all of it */
         bench_begin_request(&others, NULL);
         bench_acquire_and_release(&others);
     }
     EXPECT(strstr(bench_text(&bench), " request=1 START") != NULL);
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
     const char *text = bench_text(&bench);
-    EXPECT(strstr(strstr(text, " request=13 "), " request=1 STATE ") != NULL);
+    EXPECT(strstr(strstr(text, " request=49 "), " request=1 STATE ") != NULL);
     EXPECT_INT(bench_play(text)->verdict, PLAYBACK_SAME);
     bench_close(&bench);
+}
+
+/* The event that a broken assertion is about is the newest. */
+static bool newest_was_played;
+
+static void note_whether_played(void *arg, const playback_view *view) {
+    (void)arg;
+    newest_was_played = !view->skipped;
+}
+
+static void expect_newest_played(const char *text, unsigned seed) {
+    static char copy[BENCH_TEXT_SIZE];
+    static playback_result result;
+    snprintf(copy, sizeof(copy), "%s", text);
+    playback_play(copy, strlen(copy), &(playback_options){ .visit = note_whether_played }, &result);
+    unit_check(result.verdict == PLAYBACK_SAME && newest_was_played, __FILE__, __LINE__,
+               "seed %u: %s", seed, result.message);
+}
+
+TEST(newest_event_can_be_played_in_the_smallest_ring_whatever_its_size) {
+    static char long_name[7000];
+    static const char *const names[] = { long_name };
+    for (unsigned seed = 0; seed < 20; seed++) {
+        unit_random random = unit_random_begin(seed);
+        record_bench bench;
+        bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, &(zkl_request_options){ .permits = 2 });
+        bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+        for (int i = 0; i < 40; i++) {
+            size_t length = 1 + unit_random_below(&random, sizeof(long_name) - 1);
+            memset(long_name, 'y', length);
+            long_name[length] = '\0';
+            bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                             .children = listed((zkl_children){ names, 1 }) });
+            expect_newest_played(bench_text(&bench), seed);
+        }
+        bench_close(&bench);
+    }
 }
 
 TEST(probe_that_changes_nothing_is_not_recorded) {
@@ -207,7 +244,7 @@ static void overwrite(unit_random *random, char *ring, size_t size) {
 TEST(any_bytes_of_a_ring_can_be_written) {
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 100; i++) {
         bench_begin_request(&bench, NULL);
         bench_acquire_and_release(&bench);
     }
@@ -217,6 +254,30 @@ TEST(any_bytes_of_a_ring_can_be_written) {
         unit_random random = unit_random_begin(seed);
         zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(bench.recorder, ring);
         overwrite(&random, ring, size);
+        EXPECT(strstr(write_in_pieces(&snapshot, 256), "end records=") != NULL);
+    }
+    bench_close(&bench);
+}
+
+static void fill_ring(record_bench *bench) {
+    for (int i = 0; i < 100; i++) {
+        bench_begin_request(bench, NULL);
+        bench_acquire_and_release(bench);
+    }
+}
+
+/* Whichever of these places is that of the last head before the ring's end. */
+TEST(record_whose_length_was_overwritten_is_not_read_beyond_the_ring) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    fill_ring(&bench);
+    size_t size = zkl_recorder_ring_size(bench.recorder);
+    char *ring = memory_with_a_guard(size);
+    for (size_t at = size - 512; at < size - sizeof(zkl_record_head); at += ZKL_RECORD_ALIGNMENT) {
+        zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(bench.recorder, ring);
+        size_t length = at + offsetof(zkl_record_head, length);
+        memset(ring + length, 0xff, sizeof(uint16_t));
+        memset(ring + at + sizeof(zkl_record_head), 0xff, size - at - sizeof(zkl_record_head));
         EXPECT(strstr(write_in_pieces(&snapshot, 256), "end records=") != NULL);
     }
     bench_close(&bench);
@@ -362,12 +423,12 @@ TEST(list_of_long_names_is_shortened) {
 
 /* A request for a permit counts the names of its lists, so these are not shortened. */
 TEST(event_without_room_is_too_long_and_a_state_follows) {
-    static char long_name[3300];
+    static char long_name[7300];
     static const char *const names[] = { long_name };
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, &(zkl_request_options){ .permits = 2 });
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
-    for (size_t length = 2900; length < sizeof(long_name); length += 300) {
+    for (size_t length = 6900; length < sizeof(long_name); length += 300) {
         memset(long_name, 'y', length);
         bench_record(&bench,
                      &(zkl_event){ .kind = ZKL_EVENT_LISTED,

@@ -66,7 +66,7 @@ char *bench_text(const record_bench *bench) {
 void bench_write_state(playback_line *line, const zkl_request *request) {
     static zkl_packing packing;
     const zkl_record_head head = { .machine = ZKL_RECORD_REQUEST };
-    zkl_packing_begin(&packing, sizeof(packing.bytes), &head);
+    zkl_packing_begin(&packing, &head);
     zkl_pack_state(&packing, ZKL_RECORD_REQUEST, request);
     zkl_text text = { .bytes = line->text, .size = sizeof(line->text) - 1 };
     zkl_packed packed = { packing.bytes + sizeof(head), packing.at };
