@@ -1,6 +1,7 @@
 #include "base/threads.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -94,6 +95,7 @@ void zkl_condition_begin(pthread_cond_t *condition) {
 }
 
 void zkl_process_must_end_within(unsigned seconds) {
+    static atomic_flag has_begun = ATOMIC_FLAG_INIT;
     struct sigaction ends_us = { .sa_handler = SIG_DFL };
     sigset_t alarms;
     (void)sigemptyset(&ends_us.sa_mask);
@@ -101,7 +103,11 @@ void zkl_process_must_end_within(unsigned seconds) {
     (void)sigaddset(&alarms, SIGALRM);
     (void)sigaction(SIGALRM, &ends_us, NULL);
     (void)alarm(seconds);
+    block_signals(NULL);
     (void)pthread_sigmask(SIG_UNBLOCK, &alarms, NULL); /* it is enough if one thread takes it */
+    while (atomic_flag_test_and_set(&has_begun)) {
+        (void)pause();
+    }
 }
 
 void zkl_condition_end(pthread_cond_t *condition) {

@@ -44,8 +44,10 @@ void zkl_thread_join(pthread_t thread);
 /** Returns a number of the calling thread that no other thread of this process ever has. */
 uint64_t zkl_thread_number(void);
 
-/** Lets SIGALRM end the process after `seconds`, whatever the program's handler of that signal is.
- *  Allocates and locks nothing. Does nothing in a simulated world. */
+/** Begins the end of the process, for the thread that calls it first: others wait here for that
+ *  end. SIGALRM ends the process after `seconds`, whatever the program's handler of that signal is.
+ *  No other signal than that of a fault comes to the thread: SIGPIPE neither. Allocates and locks
+ *  nothing. Does nothing in a simulated world. */
 void zkl_process_must_end_within(unsigned seconds);
 
 /** Notes that the calling thread runs the application's callbacks from now on, or no longer. */

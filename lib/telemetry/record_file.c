@@ -104,9 +104,10 @@ void zkl_assertion_broken(const zkl_recorder *recorder, const char *condition, c
      * a server that is gone. Meanwhile libzookeeper's threads would go on telling the
      * servers that we are alive, and nobody else would get the locks of a broken process. */
     zkl_process_must_end_within(LAST_WORDS_S);
-    char path[PATH_SIZE];
+    /* Not on the stack, which may be a small one: no other thread gets here. */
+    static char path[PATH_SIZE];
+    static char message[MESSAGE_SIZE];
     bool recorded = recorder != NULL && zkl_record_file_dump(recorder, path, sizeof(path));
-    char message[MESSAGE_SIZE];
     snprintf(message, sizeof(message), "zklock: broken assertion: %s (%s:%d); %s%s\n", condition,
              source, line, recorded ? "what led to it is in " : "it left no record",
              recorded ? path : "");

@@ -29,8 +29,8 @@ bool zkl_record_file_dump(const zkl_recorder *recorder, char *path, size_t path_
 #define zkl_assert(recorder, condition)                                                            \
     ((condition) ? (void)0 : zkl_assertion_broken((recorder), #condition, __FILE__, __LINE__))
 
-/** Writes the client's record to a file, says so on stderr in one line, and
- *  aborts; if it cannot write, SIGALRM ends the process, 5 s later. Allocates and locks
- *  nothing. */
+/** Writes the client's record to a file, says so on stderr in one line, and aborts; if it cannot
+ *  write, SIGALRM ends the process, 5 s later. Of several threads the first does so, and the others
+ *  wait for the end. Allocates and locks nothing, and is content with a small stack. */
 _Noreturn void zkl_assertion_broken(const zkl_recorder *recorder, const char *condition,
                                     const char *source, int line);

@@ -96,6 +96,16 @@ static void expect_refused(int actual, int status, const char *message, int line
 
 #define REFUSED(call, status, message) expect_refused((call), (status), (message), __LINE__)
 
+/* A record whose text is as long as several pieces of a file. */
+static zkl_recorder *record_much(int32_t events) {
+    zkl_recorder *recorder = zkl_recorder_open(events, "much", directory);
+    const zkl_session_news news = { .state = ZKL_SESSION_STATE_CONNECTED, .session_id = 1 };
+    for (int32_t i = 0; i < events; i++) {
+        zkl_recorder_add_news(recorder, 1, i, &news);
+    }
+    return recorder;
+}
+
 /* ---- In which order -------------------------------------------------------------------- */
 
 /* Less than a record, more than the name of a file. */
@@ -184,10 +194,9 @@ TEST(place_that_cannot_be_written_is_named_and_nothing_is_left) {
     desk_close(desk);
 }
 
-/* The disk takes no more in the middle of it: here, the child may write no larger file. */
+/* The child may write no larger file. */
 static void fill_the_disk_at(rlim_t bytes) {
     struct rlimit limit = { bytes, bytes };
-    signal(SIGXFSZ, SIG_IGN);
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
         _exit(2);
     }
@@ -335,6 +344,78 @@ TEST(broken_assertion_names_itself_and_leaves_the_record) {
     EXPECT(strstr(said, "client_record_test.c:") != NULL);
     EXPECT(strstr(said, path_of(name)) != NULL);
     EXPECT(strchr(said, '\n') == said + strlen(said) - 1); /* one line */
+    remove_directory();
+}
+
+static void *assert_in_thread(void *recorder) {
+    zkl_assert(recorder, directory[0] == '\0');
+    return NULL;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SMALL_STACK = 256 * 1024 }; /* sanitizers take most of it */
+#else
+enum { SMALL_STACK = 20 * 1024 }; /* less than a message and names and pieces of files need */
+#endif
+
+static void break_assertion_on_a_small_stack(void) {
+    pthread_attr_t small;
+    pthread_t thread;
+    pthread_attr_init(&small);
+    if (pthread_attr_setstacksize(&small, SMALL_STACK) == 0 &&
+        pthread_create(&thread, &small, assert_in_thread, record_much(64)) == 0) {
+        pthread_join(thread, NULL);
+    }
+}
+
+TEST(broken_assertion_on_a_small_stack_leaves_the_record) {
+    static char said[8192];
+    char name[256];
+    make_directory();
+    expect_aborted(break_assertion_on_a_small_stack, said, sizeof(said));
+    EXPECT_INT(count_files(name), 1);
+    (void)play(path_of(name));
+    EXPECT(strstr(said, "; what led to it is in /") != NULL);
+    remove_directory();
+}
+
+/* Of several clients, which have a mutex each. */
+static void break_several_assertions(void) {
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    zkl_recorder *recorder = record_much(ZKL_RECORDED_EVENTS_MAX);
+    for (int i = 0; i < THREADS; i++) {
+        (void)pthread_create(&threads[i], NULL, assert_in_thread, recorder);
+    }
+    (void)pthread_join(threads[0], NULL);
+}
+
+TEST(of_several_broken_assertions_one_leaves_its_record_whole) {
+    static char said[8192];
+    char name[256];
+    make_directory();
+    expect_aborted(break_several_assertions, said, sizeof(said));
+    EXPECT_INT(count_files(name), 1);
+    (void)play(path_of(name));
+    EXPECT(strchr(said, '\n') == said + strlen(said) - 1);
+    remove_directory();
+}
+
+static void break_assertion_where_stderr_is_closed(void) {
+    int pipe_ends[2];
+    if (pipe(pipe_ends) == 0 && dup2(pipe_ends[1], STDERR_FILENO) >= 0) {
+        close(pipe_ends[0]);
+        break_assertion();
+    }
+}
+
+/* Not by SIGPIPE, which supervisors take for a good end. */
+TEST(broken_assertion_aborts_a_program_whose_stderr_is_closed) {
+    static char said[8192];
+    char name[256];
+    make_directory();
+    expect_aborted(break_assertion_where_stderr_is_closed, said, sizeof(said));
+    EXPECT_INT(count_files(name), 1);
     remove_directory();
 }
 
