@@ -43,7 +43,7 @@ bool duration_read(const char *text, int64_t *ms) {
 void duration_write(char text[DURATION_TEXT_SIZE], int64_t ms) {
     if (ms < SECOND_MS) {
         snprintf(text, DURATION_TEXT_SIZE, "%" PRId64 " ms", ms);
-    } else if (ms < MINUTE_MS) {
+    } else if (ms < 2 * MINUTE_MS) {
         snprintf(text, DURATION_TEXT_SIZE, "%.3g s", (double)ms / (double)SECOND_MS);
     } else if (ms < 2 * HOUR_MS) {
         snprintf(text, DURATION_TEXT_SIZE, "%" PRId64 " min", ms / MINUTE_MS);
