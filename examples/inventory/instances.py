@@ -30,7 +30,7 @@ class Instance:
 
     def __init__(self, name, database, hosts, **settings):
         self.name = name
-        self.settings = {"instance": name, "database": database, "hosts": hosts, "port": 0, "demonstration": 1,
+        self.settings = {"instance": name, "database": database, "hosts": hosts, "port": 0, "page": 1, "demonstration": 1,
                          "session_timeout_ms": 4000, **settings}
         self.log = []
         self.reads_log = threading.Event()

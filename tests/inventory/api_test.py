@@ -277,6 +277,11 @@ class Answers(unittest.TestCase):
                 if method == "OPTIONS":
                     self.assertEqual((answer["Access-Control-Allow-Headers"] or "").lower() or None, headers)
 
+    def test_no_page_where_it_is_switched_off(self):
+        shop = Shop(1, demonstration=0, page=0)
+        self.addCleanup(shop.end)
+        self.assertEqual([shop[0].get(path)[0] for path in ("/", "/events", "/products")], [404, 404, 200])
+
     def test_health_and_metrics_and_the_page(self):
         self.assertEqual(self.shop[0].get("/health")[1]["locks"], "ok")
         page = self.shop[0].get("/metrics")[1]

@@ -455,13 +455,13 @@ static void handle_post(api *self, const http_request *request, exchange *to) {
 
 static void handle_get(api *self, const http_request *request, exchange *to) {
     static const char products[] = "/products/";
-    if (strcmp(request->path, "/") == 0) {
+    if (self->has_page && strcmp(request->path, "/") == 0) {
         exchange_answer(to, 200, "text/html; charset=utf-8", strdup(page_html), 0);
     } else if (strcmp(request->path, "/health") == 0) {
         tell_health(self, to);
     } else if (strcmp(request->path, "/metrics") == 0) {
         tell_metrics(self, to);
-    } else if (strcmp(request->path, "/events") == 0) {
+    } else if (self->has_page && strcmp(request->path, "/events") == 0) {
         exchange_stream(to, self->http);
     } else if (strcmp(request->path, "/products") == 0) {
         begin_task(self, list_products, NULL, to);

@@ -10,6 +10,7 @@ typedef struct api {
     shop *shop;
     http *http;
     int waiting_max;
+    bool has_page;      /* it shows the page, and what the page is fed with */
     bool demonstration; /* orders may be trials */
     const char *hosts;  /* of the ensemble */
     atomic_int waiting; /* requests that need the database and are not answered yet */

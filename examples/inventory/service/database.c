@@ -66,7 +66,7 @@ database_status database_commit(database *self) {
     return database_execute(self, "COMMIT");
 }
 
-/* Also where the process is cut off: then the server does it, and SQLite has none. */
+/* Ends the transaction also where the process is cut off, as a server does then. */
 void database_roll_back(database *self) {
     if (!self->is_given_up) {
         (void)self->kind->execute(self, "ROLLBACK");

@@ -118,6 +118,7 @@ static int service_run(const settings *given) {
     shop its = { .instance = given->instance, .patience_ms = settings_number(given->patience_ms) };
     api all = { .shop = &its,
                 .waiting_max = settings_number(given->waiting),
+                .has_page = settings_number(given->page) != 0,
                 .demonstration = settings_number(given->demonstration) != 0,
                 .hosts = given->hosts };
     its.workers = workers_start(given->database, settings_number(given->workers));
