@@ -87,9 +87,10 @@ static void add_order(void *arg, const order_record *one, int64_t units) {
                                     "units", (json_int_t)units, "token", (json_int_t)one->token));
 }
 
-static void add_instance(void *arg, const char *name, const char *url) {
+static void add_instance(void *arg, const char *name, const char *url, int64_t beat) {
     draft *self = arg;
-    json_array_append_new(self->instances, json_pack("{s:s, s:s}", "name", name, "url", url));
+    json_array_append_new(self->instances, json_pack("{s:s, s:s, s:I}", "name", name, "url", url,
+                                                     "beat", (json_int_t)beat));
 }
 
 static void feed_tell(feed *self) {

@@ -62,7 +62,8 @@ void shop_write_path(char path[SHOP_PATH_SIZE], const shop *self, const char *sk
 static void pulse(job *work, database *connection) {
     shop *self = (shop *)((char *)work - offsetof(shop, pulse));
     bool could_write = self->wrote_ms > 0;
-    bool can_write = store_note_instance(connection, self->instance, self->url) == STORE_OK;
+    bool can_write =
+        store_note_instance(connection, self->instance, self->url, self->pulsed_ms) == STORE_OK;
     if (!can_write && could_write) {
         journal("database_failed", "why", database_error(connection));
     }

@@ -19,15 +19,16 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS refusals (number BIGINT NOT NULL, sku TEXT NOT NULL, key TEXT NOT "
     "NULL,"
     " instance TEXT NOT NULL, token BIGINT NOT NULL, fence BIGINT NOT NULL);"
-    "CREATE TABLE IF NOT EXISTS instances (name TEXT PRIMARY KEY, url TEXT NOT NULL)";
+    "CREATE TABLE IF NOT EXISTS instances (name TEXT PRIMARY KEY, url TEXT NOT NULL, beat BIGINT)";
 
-/* Adds the column `sold` to tables of an earlier version. It stays NULL until something of the
+/* Add the columns that tables of earlier versions lack. `sold` stays NULL until something of the
  * segment is sold, see SOLD. */
-static const char later_column[] = "ALTER TABLE segments ADD COLUMN sold BIGINT";
+static const char *const later_columns[] = { "ALTER TABLE segments ADD COLUMN sold BIGINT",
+                                             "ALTER TABLE instances ADD COLUMN beat BIGINT" };
 
 /* This fails if a table or a column is missing. */
 static const char look[] =
-    "SELECT p.stocked, s.sold, o.number, t.units, r.fence, i.url FROM products p, segments s,"
+    "SELECT p.stocked, s.sold, o.number, t.units, r.fence, i.beat FROM products p, segments s,"
     " orders o, order_parts t, refusals r, instances i LIMIT 0";
 
 /* Makes the tables, unless they exist: a role that may not make tables can use them. Two instances
@@ -38,7 +39,9 @@ store_status store_make_tables(database *self) {
     }
     if (database_execute(self, schema) != DATABASE_OK ||
         database_execute(self, look) != DATABASE_OK) {
-        (void)database_execute(self, later_column);
+        for (size_t i = 0; i < sizeof(later_columns) / sizeof(later_columns[0]); i++) {
+            (void)database_execute(self, later_columns[i]); /* it fails where the column is there */
+        }
     }
     return database_execute(self, look) == DATABASE_OK ? STORE_OK : STORE_ERROR;
 }
@@ -330,8 +333,8 @@ static const char *const touches[] = { "UPDATE segments SET fence = fence WHERE 
 
 /* Notes the instance. The row is deleted first, as SQLite does not write a row that stays as it is.
  */
-store_status store_note_instance(database *self, const char *name, const char *url) {
-    const database_value values[] = { TEXT(name), TEXT(url) };
+store_status store_note_instance(database *self, const char *name, const char *url, int64_t beat) {
+    const database_value values[] = { TEXT(name), TEXT(url), NUMBER(beat) };
     if (database_begin(self) != DATABASE_OK) {
         return STORE_ERROR;
     }
@@ -339,12 +342,13 @@ store_status store_note_instance(database *self, const char *name, const char *u
     for (size_t i = 0; i < sizeof(touches) / sizeof(touches[0]) && status == STORE_OK; i++) {
         status = change(self, touches[i], NULL, 0, NULL);
     }
-    return store_end(self, status == STORE_OK
-                               ? change(self,
-                                        "INSERT INTO instances (name, url) VALUES ($1, $2)"
-                                        " ON CONFLICT (name) DO UPDATE SET url = $2",
-                                        values, 2, NULL)
-                               : status);
+    return store_end(self,
+                     status == STORE_OK
+                         ? change(self,
+                                  "INSERT INTO instances (name, url, beat) VALUES ($1, $2, $3)"
+                                  " ON CONFLICT (name) DO UPDATE SET url = $2, beat = $3",
+                                  values, 3, NULL)
+                         : status);
 }
 
 store_status store_forget_instance(database *self, const char *name) {
@@ -353,19 +357,21 @@ store_status store_forget_instance(database *self, const char *name) {
 }
 
 typedef struct instance_list {
-    void (*tell)(void *arg, const char *name, const char *url);
+    void (*tell)(void *arg, const char *name, const char *url, int64_t beat);
     void *arg;
 } instance_list;
 
 static void tell_instance(void *arg, const database_row *row) {
     const instance_list *list = arg;
-    list->tell(list->arg, database_row_text(row, 0), database_row_text(row, 1));
+    list->tell(list->arg, database_row_text(row, 0), database_row_text(row, 1),
+               database_row_number(row, 2));
 }
 
 store_status store_list_instances(database *self,
-                                  void (*tell)(void *arg, const char *name, const char *url),
+                                  void (*tell)(void *arg, const char *name, const char *url,
+                                               int64_t beat),
                                   void *arg) {
     instance_list list = { tell, arg };
-    return query(self, "SELECT name, url FROM instances ORDER BY name", NULL, 0, tell_instance,
-                 &list);
+    return query(self, "SELECT name, url, beat FROM instances ORDER BY name", NULL, 0,
+                 tell_instance, &list);
 }

@@ -94,11 +94,13 @@ store_status store_write(database *self, const order_record *order, const order_
 store_status store_note_refusal(database *self, const char *sku, const order_record *order,
                                 int64_t fence);
 /** Notes where people can see this instance: a URL, or ":PORT" on the host of the page that they
- *  see. It is called often, as it shows that the database can be written. */
-store_status store_note_instance(database *self, const char *name, const char *url);
+ *  see. It is called often, each time with another beat: so others see that the instance lives, and
+ *  it sees itself that the database can be written. */
+store_status store_note_instance(database *self, const char *name, const char *url, int64_t beat);
 /** Takes an instance off the list. */
 store_status store_forget_instance(database *self, const char *name);
-/** Lists instances by name, including killed ones. */
+/** Lists instances by name, including killed ones, whose beat stays as it is. */
 store_status store_list_instances(database *self,
-                                  void (*tell)(void *arg, const char *name, const char *url),
+                                  void (*tell)(void *arg, const char *name, const char *url,
+                                               int64_t beat),
                                   void *arg);
