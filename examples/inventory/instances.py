@@ -140,6 +140,12 @@ class Shop:
         assert status == 200, answer
         return answer
 
+    def leave(self, count):
+        """So many instances; the others end."""
+        for one in self.instances[count:]:
+            one.end()
+        del self.instances[count:]
+
     def end(self):
         codes = {one.name: one.end() for one in self.instances}
         self.place.cleanup()

@@ -26,6 +26,7 @@ from selenium.webdriver.common.keys import Keys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/inventory"))
 from instances import Shop, wait_until
 
+STORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/inventory/story")
 SCREENSHOTS = os.environ.get("INVENTORY_SCREENSHOTS", "")
 SESSION_MS = 2000
 SIZE = (1280, 800)
@@ -490,6 +491,31 @@ class IsLeft(OnePage):
             self.assertEqual(page.harm(kind),
                              ["This could not be shown: only one shop lives, and another has to want the ticket."])
         self.assertEqual((self.shop[2].logged("harmed"), self.shop[2].get("/health")[0]), ([], 200))
+
+
+class IsServed(OnePage):
+    """By the story, with --serve."""
+
+    count = 1
+    allowed = "|net::ERR_"
+
+    def serve(self, *words):
+        story = subprocess.Popen([STORY, "--serve", *words], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(story.stdout.close)
+        self.addCleanup(story.wait)
+        self.addCleanup(story.terminate)
+        return next(re.search(r"http://\S+/", line)[0] for line in story.stdout if "The page:" in line)
+
+    def test_and_one_that_was_killed_comes_back(self):
+        page = Page(self.browser, self.shop[0])
+        page.browser.get(self.serve("--scenario", "hair-dryers-rush"))
+        page.wait(lambda: page.shops() == ["shop-1", "shop-2", "shop-3"], "all shops")
+        page.wait(lambda: "units that others have sold here, before you came or since; 3 of them do not exist" in page.text("others"),
+                  "what the scenario has sold")
+        page.harm("kill")
+        page.wait(lambda: page.shops() == ["shop-1", "shop-2"], "it leaves the list")
+        page.wait(lambda: page.shops() == ["shop-1", "shop-2", "shop-3"], "it is back")
+        self.assertEqual(page.sell()[1], (TICKETS,) * 3)
 
 
 class IsGone(OnePage):
