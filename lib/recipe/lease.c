@@ -40,6 +40,11 @@ void zkl_lease_gather_anew(zkl_lease *lease) {
     lease->stage = ZKL_LEASE_NOTHING;
     lease->probe = no_probe;
     lease->next_probe = no_probe;
+    lease->probe_due_ms = INT64_MIN;
+}
+
+void zkl_lease_probe_due(zkl_lease *lease, int64_t now_ms) {
+    lease->probe_due_ms = now_ms;
 }
 
 static void take_timeout(zkl_lease *lease, int32_t timeout_ms) {
@@ -67,24 +72,20 @@ void zkl_lease_timeout_changed(zkl_lease *lease, int32_t timeout_ms, int64_t los
     }
 }
 
-/* Tells whether the lease may end before a proof that begins with the next period's probe. */
-static bool next_proof_is_too_late(const zkl_lease *lease, int64_t sent_ms) {
-    return lease->ends_ms <= sent_ms + lease->period_ms + lease->tick_ms + 2 * patience_of(lease);
-}
-
-/* Tells whether this answer begins a proof. One proof in each period is enough, however much
- * traffic there is. Half a period must have passed, as timers and answers are not exact to the
- * millisecond; or less, if a period is a large part of the lease. */
+/* Tells whether this answer begins a proof. Other traffic than the first after each due time does
+ * not: one proof in each period is enough, and one that began earlier would have to last for longer
+ * than a period, until the probe after the next. */
 static bool is_new_probe(const zkl_lease *lease, int64_t sent_ms) {
-    return lease->probe.sent_ms == INT64_MIN ||
-           sent_ms - lease->probe.sent_ms >= lease->period_ms / 2 ||
-           next_proof_is_too_late(lease, sent_ms);
+    return sent_ms >= lease->probe_due_ms;
 }
 
 static void begin_proof(zkl_lease *lease, zkl_lease_probe probe) {
     lease->stage = ZKL_LEASE_PROBED;
     lease->probe = probe;
     lease->next_probe = no_probe;
+    if (is_new_probe(lease, probe.sent_ms)) {
+        lease->probe_due_ms = INT64_MAX;
+    }
 }
 
 static void end_proof(zkl_lease *lease) {
@@ -118,7 +119,8 @@ bool zkl_lease_answered(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms, 
     } else if (lease->stage == ZKL_LEASE_NOTHING && is_new_probe(lease, sent_ms)) {
         begin_proof(lease, probe);
     } else if (lease->stage != ZKL_LEASE_NOTHING &&
-               sent_ms - lease->probe.sent_ms >= patience_of(lease)) {
+               (is_new_probe(lease, sent_ms) ||
+                sent_ms - lease->probe.sent_ms >= patience_of(lease))) {
         lease->next_probe = probe; /* the latest probe is worth most */
     }
     return false;

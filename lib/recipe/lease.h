@@ -54,6 +54,7 @@ typedef struct zkl_lease {
     zkl_lease_probe probe;      /* that of the proof under way, or of the last proof */
     zkl_lease_probe next_probe; /* a later one, answered while that proof is under way */
     int64_t write_answered_ms;  /* when the first write was answered */
+    int64_t probe_due_ms; /* what is sent from then on begins a proof; INT64_MAX: none is due */
 } zkl_lease;
 
 /** Prepares a lease that no session has yet. */
@@ -73,6 +74,9 @@ void zkl_lease_timeout_changed(zkl_lease *lease, int32_t timeout_ms, int64_t los
 /** Discards the proof under way: there is a new connection, or the probing has paused. The lease
  *  that was earned stands. */
 void zkl_lease_gather_anew(zkl_lease *lease);
+
+/** Says that a period is over: what is sent from now on begins a proof, once it is answered. */
+void zkl_lease_probe_due(zkl_lease *lease, int64_t now_ms);
 
 /** Takes note that the server has answered a request of this connection. True: the lease lasts
  *  longer now. */

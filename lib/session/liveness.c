@@ -190,6 +190,7 @@ static void on_probe_due(void *arg) {
     zkl_liveness *liveness = arg;
     liveness->awake = liveness->has_work(liveness->arg);
     if (liveness->awake && !is_given_up(liveness)) {
+        zkl_lease_probe_due(&liveness->lease, now_of(liveness));
         send_probe(liveness);
         set_probe_timer(liveness);
         liveness->on_news(liveness->arg, ZKL_EVENT_PROBE);

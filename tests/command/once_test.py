@@ -134,6 +134,17 @@ class Once(CommandTest):
         self.end(process, 75)
         self.assertEqual(self.runs(), 2)
 
+    def test_a_job_is_not_ended_for_its_grant_between_two_probes(self):
+        """The mark is read at the grant, more than half a period after the session's probe."""
+        options = ["--tick-time", "500ms", "--session-timeout", "6s"]  # a period of 2 s
+        first = self.start("run", self.resource, "-c", "echo run >>runs; sleep 60")
+        wait_until(lambda: self.runs() == 1, "the first runs")
+        job = self.start("once", *options, self.resource, "-c", "sleep 5")
+        self.wait_for_queue(2)
+        time.sleep(1.2)
+        self.signal(first, signal.SIGTERM)
+        self.end(job, 0)
+
     def test_an_interrupt_while_it_waits_marks_nothing(self):
         first = self.start("once", "--period", LONG, self.resource, "-c", "echo run >>runs; sleep 1; exit 1")
         wait_until(lambda: self.runs() == 1, "the first runs")

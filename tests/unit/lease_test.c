@@ -55,6 +55,7 @@ TEST(new_session_has_a_lease_from_when_it_was_asked_for) {
 TEST(new_session_has_nothing_of_the_last_one) {
     zkl_lease lease = begin_session();
     expect_chain_earns(&lease, BEGUN_MS + 1000);
+    zkl_lease_probe_due(&lease, BEGUN_MS + 5000);
     probe(&lease, BEGUN_MS + 5000, BEGUN_MS + 5005);
     zkl_lease_new_session(&lease, 6000, BEGUN_MS + 100);
     EXPECT_INT(lease.ends_ms, BEGUN_MS + 100 + 6000 - 2000 - 6);
@@ -170,18 +171,39 @@ TEST(what_was_earned_stands_over_a_new_connection) {
 
 /* ---- How often ----------------------------------------------------------------------- */
 
-/* Found by the simulation, seed 8258: a session of seven ticks. A read between two probes serves
- * as one; the next comes 1 ms too early for half a period, and the one after that too late. */
-TEST(probe_is_taken_where_the_next_would_be_too_late) {
-    zkl_lease lease;
-    zkl_lease_begin(&lease, 400);
-    zkl_lease_new_session(&lease, 2800, 0);
-    EXPECT(!probe(&lease, 316, 317));
-    EXPECT(!write(&lease, 776, 778));
-    EXPECT(write(&lease, 779, 782));
-    EXPECT(!probe(&lease, 781, 783));
+/* One proof in each period, which begins with its probe: one that began with other traffic would
+ * have to last until the probe after the next. */
+TEST(traffic_between_two_probes_begins_no_proof) {
+    zkl_lease lease = begin_session();
+    expect_chain_earns(&lease, BEGUN_MS + 1000);
+    int64_t earned = lease.ends_ms;
+    EXPECT(!probe(&lease, BEGUN_MS + 2600, BEGUN_MS + 2605));
+    EXPECT(!write(&lease, BEGUN_MS + 3700, BEGUN_MS + 3705));
+    EXPECT(!write(&lease, BEGUN_MS + 3800, BEGUN_MS + 3805));
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
+    EXPECT_INT(lease.ends_ms, earned);
+    zkl_lease_probe_due(&lease, BEGUN_MS + 4000);
+    EXPECT(!probe(&lease, BEGUN_MS + 3999, BEGUN_MS + 4001)); /* sent before */
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
+    expect_chain_earns(&lease, BEGUN_MS + 4000);
+}
+
+/* Even if that began just before. */
+TEST(probe_that_is_due_while_a_proof_is_under_way_begins_the_next) {
+    zkl_lease lease = begin_session();
+    EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
+    EXPECT(!probe(&lease, BEGUN_MS + 1001, BEGUN_MS + 1006)); /* other traffic */
+    zkl_lease_probe_due(&lease, BEGUN_MS + 1002);
+    EXPECT(!probe(&lease, BEGUN_MS + 1002, BEGUN_MS + 1007));
+    EXPECT(!write(&lease, BEGUN_MS + 2006, BEGUN_MS + 2010));
+    EXPECT(write(&lease, BEGUN_MS + 2011, BEGUN_MS + 2020));
     EXPECT_INT(lease.stage, ZKL_LEASE_PROBED);
-    EXPECT_INT(lease.probe.sent_ms, 781);
+    EXPECT_INT(lease.probe.sent_ms, BEGUN_MS + 1002);
+    EXPECT(!write(&lease, BEGUN_MS + 2021, BEGUN_MS + 2025));
+    EXPECT(write(&lease, BEGUN_MS + 2026, BEGUN_MS + 2030));
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX); /* both were heeded */
+    EXPECT(!probe(&lease, BEGUN_MS + 2600, BEGUN_MS + 2605));
+    EXPECT_INT(lease.stage, ZKL_LEASE_NOTHING);
 }
 
 /* ---- Another timeout ------------------------------------------------------------------ */
@@ -243,6 +265,7 @@ TEST(writes_that_are_sent_when_they_are_due_keep_the_lease) {
     zkl_lease lease = begin_session();
     for (int64_t sent = BEGUN_MS + 100; sent < BEGUN_MS + 100000; sent += PERIOD_MS) {
         EXPECT(zkl_lease_runs(&lease, sent));
+        zkl_lease_probe_due(&lease, sent);
         EXPECT(!probe(&lease, sent, sent + 10));
         int64_t first = zkl_lease_write_due(&lease);
         EXPECT(!write(&lease, first, first + 10));
