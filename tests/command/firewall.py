@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """firewall.py FILE: sets a firewall on a machine with the address 192.0.2.11, and prints as JSON who reaches which port there.
 
-To be run in a network namespace of its own: unshare --map-root-user --net. The other machines are in another one, which
+To be run in a network namespace of its own: unshare --net. The other machines are in another one, which
 this makes; there it runs as `firewall.py --others`."""
 
 import json
