@@ -163,6 +163,44 @@ TEST(memory_is_allocated_before_the_clients_mutex_is_taken) {
     desk_close(desk);
 }
 
+static void *write_records(void *arg) {
+    zkl_client *client = arg;
+    char path[sizeof(directory) + 16];
+    snprintf(path, sizeof(path), "%s/record", directory);
+    intptr_t failures = 0;
+    for (int i = 0; i < 20; i++) {
+        failures += zkl_client_write_record(client, path) == ZKL_OK ? 0 : 1;
+    }
+    return (void *)failures;
+}
+
+TEST(two_threads_write_one_file_while_the_client_goes_on) {
+    enum { THREADS = 2 };
+    pthread_t threads[THREADS];
+    char name[256];
+    make_directory();
+    lock_desk *desk = desk_open(NULL);
+    desk_hold(desk);
+    for (int i = 0; i < THREADS; i++) {
+        EXPECT_INT(pthread_create(&threads[i], NULL, write_records, desk->client), 0);
+    }
+    for (int i = 0; i < 20000; i++) { /* the ring goes round several times */
+        desk_enter(desk);
+        zkl_recorder_add_news(desk->client->recorder, 1, i,
+                              &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTED });
+        desk_leave(desk);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *failures = NULL;
+        EXPECT_INT(pthread_join(threads[i], &failures), 0);
+        EXPECT(failures == NULL);
+    }
+    (void)play(path_of("record"));
+    EXPECT_INT(count_files(name), 1);
+    remove_directory();
+    desk_close(desk);
+}
+
 TEST(no_data_of_a_node_is_in_the_record) {
     make_directory();
     lock_desk *desk = desk_open(NULL);
@@ -192,6 +230,103 @@ TEST(place_that_cannot_be_written_is_named_and_nothing_is_left) {
     EXPECT_INT(rmdir(path_of("taken")), 0);
     remove_directory();
     desk_close(desk);
+}
+
+/* ---- Disks ------------------------------------------------------------------------------ */
+
+/* What happens to a call of write() that is still to come. */
+static struct {
+    int calls; /* until then; 0: to none */
+    int error;
+} write_fails;
+static bool fsync_fails;
+
+ssize_t __real_write(int file, const void *bytes, size_t length);
+ssize_t __wrap_write(int file, const void *bytes, size_t length);
+int __real_fsync(int file);
+int __wrap_fsync(int file);
+
+/* The others take a part only, as they may. */
+ssize_t __wrap_write(int file, const void *bytes, size_t length) {
+    if (write_fails.calls == 0) {
+        return __real_write(file, bytes, length);
+    }
+    if (--write_fails.calls == 0) {
+        errno = write_fails.error;
+        return -1;
+    }
+    return __real_write(file, bytes, length / 2 + 1);
+}
+
+int __wrap_fsync(int file) {
+    if (fsync_fails) {
+        errno = EIO;
+        return -1;
+    }
+    return __real_fsync(file);
+}
+
+/* Also where there is room again for the next piece. */
+TEST(file_with_a_piece_that_found_no_room_is_not_left) {
+    char name[256];
+    char path[PATH_MAX];
+    make_directory();
+    zkl_recorder *recorder = record_much(256);
+    const zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(recorder, NULL);
+    bool written = false;
+    int call = 0;
+    while (!written && call < 1000) {
+        write_fails.error = ENOSPC;
+        write_fails.calls = ++call;
+        errno = 0;
+        written = zkl_record_file_write(path_of("record"), &snapshot);
+        bool has_failed = write_fails.calls == 0;
+        EXPECT(written == !has_failed);
+        EXPECT(written || errno == ENOSPC);
+        EXPECT_INT(count_files(name), written ? 1 : 0);
+        write_fails.calls = has_failed ? call : 0;
+        EXPECT(has_failed == !zkl_record_file_dump(recorder, path, sizeof(path)));
+        EXPECT_INT(count_files(name), written ? 2 : 0);
+    }
+    EXPECT(written && call > 10);
+    write_fails.calls = 0;
+    (void)play(path_of("record"));
+    zkl_recorder_close(recorder);
+    remove_directory();
+}
+
+TEST(signal_does_not_end_the_writing_of_a_file) {
+    make_directory();
+    zkl_recorder *recorder = record_much(256);
+    const zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(recorder, NULL);
+    for (int call = 1; call <= 5; call++) {
+        write_fails.error = EINTR;
+        write_fails.calls = call;
+        EXPECT(zkl_record_file_write(path_of("record"), &snapshot));
+        EXPECT_INT(write_fails.calls, 0);
+        (void)play(path_of("record"));
+    }
+    zkl_recorder_close(recorder);
+    remove_directory();
+}
+
+TEST(file_that_the_disk_does_not_take_replaces_nothing) {
+    char name[256];
+    make_directory();
+    zkl_recorder *recorder = record_much(64);
+    const zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(recorder, NULL);
+    EXPECT(zkl_record_file_write(path_of("record"), &snapshot));
+    zkl_recorder_add_news(recorder, 2, 0,
+                          &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
+    const zkl_record_snapshot later = zkl_recorder_take_snapshot(recorder, NULL);
+    fsync_fails = true;
+    EXPECT(!zkl_record_file_write(path_of("record"), &later));
+    EXPECT_INT(errno, EIO);
+    fsync_fails = false;
+    EXPECT_INT(count_files(name), 1);
+    EXPECT(!contains(path_of("record"), "session=2"));
+    zkl_recorder_close(recorder);
+    remove_directory();
 }
 
 /* The child may write no larger file. */
@@ -344,6 +479,7 @@ TEST(broken_assertion_names_itself_and_leaves_the_record) {
     EXPECT(strstr(said, "client_record_test.c:") != NULL);
     EXPECT(strstr(said, path_of(name)) != NULL);
     EXPECT(strchr(said, '\n') == said + strlen(said) - 1); /* one line */
+    expect_owner_only(path_of(name));
     remove_directory();
 }
 

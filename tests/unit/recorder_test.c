@@ -62,6 +62,32 @@ TEST(record_of_one_acquire_reads_as_documented) {
     bench_close(&bench);
 }
 
+TEST(longest_label_is_escaped_to_its_end) {
+    char label[ZKL_LABEL_MAX + 1];
+    char expected[3 * ZKL_LABEL_MAX + 32] = " label=";
+    memset(label, '%', ZKL_LABEL_MAX);
+    label[ZKL_LABEL_MAX] = '\0';
+    for (size_t i = 0; i < ZKL_LABEL_MAX; i++) {
+        strcat(expected, "%25");
+    }
+    record_bench bench = { .recorder = zkl_recorder_open(ZKL_RECORDED_EVENTS_MIN, label, NULL) };
+    EXPECT(strstr(bench_text(&bench), strcat(expected, " opened=")) != NULL);
+    PLAYED(bench_text(&bench), 0, 0, 0);
+    bench_close(&bench);
+}
+
+TEST(text_that_is_too_long_ends_before_what_did_not_fit) {
+    char bytes[4];
+    zkl_text text = { .bytes = bytes, .size = sizeof(bytes) };
+    zkl_text_add(&text, "abcd");
+    EXPECT(!text.too_long);
+    text.length = 2;
+    zkl_text_add(&text, "ccc");
+    zkl_text_add(&text, "d");
+    EXPECT(text.too_long);
+    EXPECT_INT(text.length, 2);
+}
+
 /* ---- What it forgets ---------------------------------------------------------------- */
 
 TEST(request_that_outlives_the_ring_can_be_played_from_a_later_state) {
@@ -165,6 +191,29 @@ TEST(probe_that_changes_nothing_is_not_recorded) {
     bench_close(&bench);
 }
 
+/* It gives up at the second, so a record without the first cannot be played back. */
+TEST(probe_of_a_try_that_waits_for_its_lease_is_recorded) {
+    static const char *const names[] = { BENCH_NODE };
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN,
+               &(zkl_request_options){ .only_try = true, .needs_lease = true });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED, .fresh = true });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 1 });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                     .fresh = true,
+                                     .children = listed((zkl_children){ names, 1 }) });
+    EXPECT_INT(bench.request.stage, ZKL_STAGE_FIRST);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCHED, .fresh = true });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
+    EXPECT_INT(bench.actions.count, 0);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
+    EXPECT_INT(bench.request.stage, ZKL_STAGE_LEAVING);
+    EXPECT(strstr(bench_text(&bench), " PROBE -> nothing\n") != NULL);
+    PLAYED(bench_text(&bench), 7, 1, 0);
+    bench_close(&bench);
+}
+
 /* ---- Snapshots -------------------------------------------------------------------------- */
 
 /* What is written in pieces. */
@@ -213,18 +262,22 @@ static char *memory_with_a_guard(size_t size) {
     return memory + whole - size;
 }
 
+static void fill_ring(record_bench *bench) {
+    for (int i = 0; i < 100; i++) {
+        bench_begin_request(bench, NULL);
+        bench_acquire_and_release(bench);
+    }
+}
+
 TEST(snapshot_with_a_copy_stays_as_it_was) {
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
-    bench_acquire_and_release(&bench);
+    fill_ring(&bench);
     static char before[BENCH_TEXT_SIZE];
     snprintf(before, sizeof(before), "%s", bench_text(&bench));
     char *copy = memory_with_a_guard(zkl_recorder_ring_size(bench.recorder));
     const zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(bench.recorder, copy);
-    for (int i = 0; i < 100; i++) {
-        bench_begin_request(&bench, NULL);
-        bench_acquire_and_release(&bench);
-    }
+    fill_ring(&bench);
     EXPECT_TEXT(write_in_pieces(&snapshot, 100), before);
     bench_close(&bench);
 }
@@ -244,26 +297,18 @@ static void overwrite(unit_random *random, char *ring, size_t size) {
 TEST(any_bytes_of_a_ring_can_be_written) {
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
-    for (int i = 0; i < 100; i++) {
-        bench_begin_request(&bench, NULL);
-        bench_acquire_and_release(&bench);
-    }
+    fill_ring(&bench);
+    unit_must_be_done_within(30);
     size_t size = zkl_recorder_ring_size(bench.recorder);
     char *ring = memory_with_a_guard(size);
-    for (unsigned seed = 0; seed < 5000; seed++) {
+    for (unsigned seed = 0; seed < 2000; seed++) {
         unit_random random = unit_random_begin(seed);
         zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(bench.recorder, ring);
         overwrite(&random, ring, size);
         EXPECT(strstr(write_in_pieces(&snapshot, 256), "end records=") != NULL);
     }
+    unit_must_be_done_within(0);
     bench_close(&bench);
-}
-
-static void fill_ring(record_bench *bench) {
-    for (int i = 0; i < 100; i++) {
-        bench_begin_request(bench, NULL);
-        bench_acquire_and_release(bench);
-    }
 }
 
 /* Whichever of these places is that of the last head before the ring's end. */
@@ -281,6 +326,24 @@ TEST(record_whose_length_was_overwritten_is_not_read_beyond_the_ring) {
         EXPECT(strstr(write_in_pieces(&snapshot, 256), "end records=") != NULL);
     }
     bench_close(&bench);
+}
+
+TEST(recording_goes_on_in_a_ring_that_was_overwritten) {
+    unit_must_be_done_within(30);
+    for (unsigned seed = 0; seed < 50; seed++) {
+        unit_random random = unit_random_begin(seed);
+        record_bench bench;
+        bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+        fill_ring(&bench);
+        const zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(bench.recorder, NULL);
+        char *ring;
+        memcpy(&ring, &snapshot.ring, sizeof(ring));
+        overwrite(&random, ring, zkl_recorder_ring_size(bench.recorder));
+        fill_ring(&bench);
+        EXPECT(strstr(bench_text(&bench), "end records=") != NULL);
+        bench_close(&bench);
+    }
+    unit_must_be_done_within(0);
 }
 
 /* ---- Long lists ------------------------------------------------------------------------ */
@@ -309,6 +372,9 @@ static void add_random(unit_random *random, long_list *list, const zkl_request *
     char name[NAME_SIZE];
     int32_t sequence = (int32_t)unit_random_below(random, 24);
     name_other_guid(guid, unit_random_below(random, 1000));
+    if (unit_random_below(random, 3) == 0) {
+        zkl_node_name_mark_lent(guid);
+    }
     if (unit_random_below(random, 12) == 0) { /* a copy of our name, or our own second node */
         zkl_request_name_node(request, name);
         snprintf(name + strlen(name), sizeof(name) - strlen(name), "%010d", (int)sequence);
@@ -318,11 +384,24 @@ static void add_random(unit_random *random, long_list *list, const zkl_request *
     add(list, name);
 }
 
+/* Of another request of the same owner. */
+static const char *add_companion(unit_random *random, long_list *list) {
+    static char name[NAME_SIZE];
+    char guid[NAME_GUID_SIZE];
+    name_other_guid(guid, 1000);
+    name_other(name, 'r', guid, (int32_t)unit_random_below(random, 24));
+    if (unit_random_below(random, 8) != 0) {
+        add(list, name);
+    }
+    return name;
+}
+
 /* A request of any mode that stands where a list is what it waits for. */
 static void begin_random(unit_random *random, zkl_request *request, long_list *list) {
     zkl_request_options options = {
         .mode = (zkl_mode)unit_random_below(random, 3),
         .only_try = unit_random_below(random, 3) == 0,
+        .companion = unit_random_below(random, 3) == 0 ? add_companion(random, list) : NULL,
     };
     zkl_actions actions;
     zkl_request_begin(request, &options, &bench_session);
@@ -421,6 +500,36 @@ TEST(list_of_long_names_is_shortened) {
     expect_shortened('y', 9000);
 }
 
+/* Ours, and those of readers behind it. */
+static zkl_listed list_of(size_t count) {
+    static char names[ZKL_RECORD_NAMES_MAX + 1][NAME_SIZE];
+    static const char *pointers[ZKL_RECORD_NAMES_MAX + 1] = { BENCH_NODE };
+    for (size_t i = 1; i < count; i++) {
+        char guid[NAME_GUID_SIZE];
+        name_other_guid(guid, i);
+        name_other(names[i], 'r', guid, (int32_t)i + 3);
+        pointers[i] = names[i];
+    }
+    return listed((zkl_children){ pointers, count });
+}
+
+static bool is_recorded_whole(const zkl_request_options *options, size_t count) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, options);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED, .children = list_of(count) });
+    const char *text = bench_text(&bench);
+    bench_close(&bench);
+    return strstr(text, " LISTED children=") != NULL;
+}
+
+TEST(list_of_many_names_is_shortened_unless_they_are_counted) {
+    const zkl_request_options limited = { .max_waiting = 5 };
+    EXPECT(is_recorded_whole(NULL, ZKL_RECORD_NAMES_MAX));
+    EXPECT(!is_recorded_whole(NULL, ZKL_RECORD_NAMES_MAX + 1));
+    EXPECT(is_recorded_whole(&limited, ZKL_RECORD_NAMES_MAX + 1));
+}
+
 /* A request for a permit counts the names of its lists, so these are not shortened. */
 TEST(event_without_room_is_too_long_and_a_state_follows) {
     static char long_name[7300];
@@ -440,6 +549,28 @@ TEST(event_without_room_is_too_long_and_a_state_follows) {
     EXPECT(strstr(text, "3 1 request=1 LISTED children=yyyy") != NULL);
     EXPECT(strstr(text, "\n4 1 request=1 TOO_LONG\n5 1 request=1 STATE ") != NULL);
     EXPECT(strstr(text, "\n6 1 request=1 CONNECTED -> nothing\nend records=6\n") != NULL);
+    bench_close(&bench);
+}
+
+static uint64_t bytes_recorded(const record_bench *bench) {
+    return zkl_recorder_take_snapshot(bench->recorder, NULL).to;
+}
+
+TEST(event_without_room_takes_that_of_a_head) {
+    static const char *names[ZKL_RECORD_PACKED_MAX / sizeof(BENCH_NODE) + 1];
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        names[i] = BENCH_NODE;
+    }
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, &(zkl_request_options){ .permits = 2 });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+    uint64_t before = bytes_recorded(&bench);
+    zkl_neighbour room[COUNT_OF(names)];
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                     .children = zkl_contenders_read(
+                                         (zkl_children){ names, COUNT_OF(names) }, room) });
+    EXPECT(strstr(bench_text(&bench), " TOO_LONG\n") != NULL);
+    EXPECT_INT(bytes_recorded(&bench) - before, sizeof(zkl_record_head));
     bench_close(&bench);
 }
 
@@ -581,6 +712,25 @@ TEST(grants_of_a_loan_that_nobody_else_wants_are_counted_and_not_recorded) {
                 "in_touch watched -> GIVE_UP\n"
                 "end records=5\n");
     PLAYED(text, 5, 0, 0);
+    bench_close(&bench);
+}
+
+TEST(what_connects_two_sessions_is_played_side_by_side) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    zkl_connecting sessions[] = { zkl_connecting_begin(false), zkl_connecting_begin(false) };
+    const zkl_connecting_event events[] = { { .kind = ZKL_CONNECTING_EVENT_WOKEN },
+                                            { .kind = ZKL_CONNECTING_EVENT_DONE } };
+    for (size_t i = 0; i < 2 * COUNT_OF(events); i++) {
+        zkl_connecting *session = &sessions[i % 2];
+        zkl_connecting before = *session;
+        zkl_connecting_actions actions;
+        zkl_connecting_step(session, &events[i / 2], &actions);
+        zkl_recorder_add_connecting_step(bench.recorder, (uint32_t)(i % 2) + 1, 5, &before,
+                                         &events[i / 2], &actions);
+    }
+    EXPECT(strstr(bench_text(&bench), "\n2 5 connecting=2 STEP WOKEN -> OPEN\n") != NULL);
+    PLAYED(bench_text(&bench), 4, 0, 0);
     bench_close(&bench);
 }
 
