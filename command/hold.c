@@ -34,15 +34,29 @@ static int print_grant(const message *grant) {
     return EXIT_INTERNAL;
 }
 
+/* Opens a descriptor of the signals that end this process. Those that were ignored when zklock was
+ * started stay ignored: a descriptor would tell of them. */
 static int requests_to_end(void) {
+    const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGQUIT);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct sigaction found;
+        if (sigaction(numbers[i], NULL, &found) == 0 && found.sa_handler != SIG_IGN) {
+            sigaddset(&set, numbers[i]);
+        }
+    }
     sigprocmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* Waits until the line can be written without waiting. False: a request to end came before. */
+static bool has_room(int requests) {
+    struct pollfd files[] = { { .fd = STDOUT_FILENO, .events = POLLOUT },
+                              { .fd = requests, .events = POLLIN } };
+    while (poll(files, 2, -1) < 0 && errno == EINTR) {
+    }
+    return files[1].revents == 0;
 }
 
 /* Tells whether nobody can end our input: cron, systemd and a script's & give us /dev/null. */
@@ -53,10 +67,19 @@ static bool has_no_input(void) {
 }
 
 /* Takes the terminal if the shell has given it to zklock's group, as with fg: a shell tells only
- * who is stopped. */
+ * who is stopped. Not in a pipeline, whose other members need it. */
 static void take_terminal(void) {
-    if (tcgetpgrp(STDIN_FILENO) == getpgid(getppid())) {
+    struct stat output;
+    bool is_in_pipeline = fstat(STDOUT_FILENO, &output) == 0 && S_ISFIFO(output.st_mode);
+    if (!is_in_pipeline && tcgetpgrp(STDIN_FILENO) == getpgid(getppid())) {
         tcsetpgrp(STDIN_FILENO, getpgrp());
+    }
+}
+
+/* Gives it back: the front does so only if it has given it to us. */
+static void give_terminal_back(void) {
+    if (tcgetpgrp(STDIN_FILENO) == getpgrp()) {
+        tcsetpgrp(STDIN_FILENO, getpgid(getppid()));
     }
 }
 
@@ -77,6 +100,9 @@ int hold_until_end(const message *grant) {
     signal(SIGTTIN, SIG_IGN);
     signal(SIGTTOU, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    if (!has_room(files[1].fd)) {
+        return EXIT_DONE;
+    }
     int status = print_grant(grant);
     while (status == EXIT_DONE) {
         files[0].fd = in_background ? -1 : input;
@@ -92,5 +118,6 @@ int hold_until_end(const message *grant) {
             break;
         }
     }
+    give_terminal_back();
     return status;
 }

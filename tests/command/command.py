@@ -2,6 +2,8 @@
 
 import json
 import os
+import pty
+import re
 import signal
 import socket
 import struct
@@ -268,3 +270,44 @@ class CommandTest(unittest.TestCase):
 
     def kill(self, process):
         self.signal(process, signal.SIGKILL)
+
+
+class TerminalTest(CommandTest):
+    """A shell with job control on a pseudo-terminal."""
+
+    def setUp(self):
+        super().setUp()
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(self.directory)
+            os.environ["PS1"] = "ready> "
+            os.execvp("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"])
+        os.set_blocking(self.terminal, False)
+        self.seen = ""
+        self.addCleanup(self.end_shell)
+        self.expect("ready> ")
+
+    def end_shell(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.terminal)
+
+    def read_more(self):
+        try:
+            self.seen += os.read(self.terminal, 65536).decode(errors="replace")
+        except BlockingIOError:
+            pass
+
+    def expect(self, pattern):
+        def is_there():
+            self.read_more()
+            return re.search(pattern, self.seen)
+
+        try:
+            wait_until(is_there, pattern, 20)
+        except AssertionError:
+            self.fail(f"{pattern} is not in {self.seen!r}")
+        self.seen = self.seen[re.search(pattern, self.seen).end():]
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())

@@ -3,13 +3,12 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import time
 import unittest
 
-from command import PATIENCE_S, QUICK, ZKLOCK, CommandTest, children_of, wait_until
+from command import PATIENCE_S, QUICK, ZKLOCK, CommandTest, TerminalTest, children_of, wait_until
 
 
 class Scripts(CommandTest):
@@ -103,36 +102,106 @@ class Holds(Scripts):
         """As docs/command.md shows it."""
         script = """
             coproc LOCK { "$ZKLOCK" hold "$@"; }
+            holder=$LOCK_PID input=${LOCK[1]}
             read -r token node <&"${LOCK[0]}" || exit 1
             echo "$token" >token
             "$ZKLOCK" wait -n -q "${@: -1}" && exit 2
-            exec {LOCK[1]}>&-
-            wait "$LOCK_PID"
+            eval "$UNDER_IT"
+            exec {input}>&-
+            wait "$holder"
         """
-        subprocess.run(["bash", "-c", script, "script", *QUICK, self.resource], env={**os.environ, "ZKLOCK": ZKLOCK}, check=True,
-                       cwd=self.directory, timeout=PATIENCE_S)
-        self.assertGreater(int(self.text_of("token")), 0)
-        self.assertEqual(self.queue(), [])
+        lose = '"$ZKLOCK" break --yes "${@: -1}" "${node##*/}" >/dev/null; while kill -0 "$holder" 2>/dev/null; do sleep 0.1; done; sleep 0.3'
+        for under_it, status in ("", 0), (lose, 75):
+            ended = subprocess.run(["bash", "-c", script, "script", *QUICK, self.resource], timeout=PATIENCE_S,
+                                   env={**os.environ, "ZKLOCK": ZKLOCK, "UNDER_IT": under_it}, cwd=self.directory)
+            self.assertEqual(ended.returncode, status)
+            self.assertGreater(int(self.text_of("token")), 0)
+            self.assertEqual(self.queue(), [])
 
-    def test_in_the_background_of_a_terminal(self):
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.execvp("bash", ["bash", "--norc", "-i"])
-        self.addCleanup(os.close, terminal)
-        self.addCleanup(os.kill, pid, signal.SIGKILL)
-        os.write(terminal, f"{ZKLOCK} hold {' '.join(QUICK)} {self.resource} &\n".encode())
-        self.wait_for_queue(1)
-        os.write(terminal, b"echo typed\n")
+    def test_until_a_signal_but_not_one_that_was_ignored(self):
+        process = subprocess.Popen([ZKLOCK, "hold", *QUICK, self.resource], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.started.append(process)
+        process.stdout.readline()
+        for child in children_of(process.pid):  # a terminal that is hung up signals them
+            self.signal(child, signal.SIGHUP)
         time.sleep(0.5)
         self.assertEqual(len(self.queue()), 1)
-        os.write(terminal, b"fg\n")
-        time.sleep(2.5)
-        os.write(terminal, b"\x04")
-        self.wait_for_queue(0)
+        self.signal(process, signal.SIGTERM)
+        self.end(process, 0)
+
+    def test_and_ends_by_a_signal_even_if_nobody_reads_its_line(self):
+        reading, writing = os.pipe()
+        self.addCleanup(os.close, reading)
+        self.addCleanup(os.close, writing)
+        os.set_blocking(writing, False)
+        try:
+            while True:
+                os.write(writing, bytes(4096))
+        except BlockingIOError:
+            os.set_blocking(writing, True)
+        process = subprocess.Popen([ZKLOCK, "hold", *QUICK, self.resource], stdin=subprocess.PIPE, stdout=writing,
+                                   stderr=subprocess.PIPE, text=True)
+        self.started.append(process)
+        self.wait_for_queue(1)
+        time.sleep(0.3)
+        self.signal(process, signal.SIGTERM)
+        self.end(process, 0)
+        self.assertEqual(self.queue(), [])
 
     def test_wrong_use(self):
         for options in (), ("a", "b"), ("--restart", "a"), ("--grace", "1s", "a"):
             self.run_it(64, "hold", *options)
+
+
+class HoldsOnATerminal(TerminalTest):
+    def command(self, before="", after=""):
+        return f"{before}{ZKLOCK} hold {' '.join(QUICK)} {self.resource} {after}\n"
+
+    def test_until_control_d(self):
+        self.type(self.command())
+        self.wait_for_queue(1)
+        self.type("typed\n")
+        time.sleep(0.5)
+        self.assertEqual(len(self.queue()), 1)
+        self.type("\x04")
+        self.wait_for_queue(0)
+
+    def test_in_the_background_too(self):
+        self.type(self.command(after="&"))
+        self.wait_for_queue(1)
+        self.type("echo typed\n")
+        self.expect("typed")
+        time.sleep(0.5)
+        self.assertEqual(len(self.queue()), 1)
+        self.type("fg\n")
+        time.sleep(2.5)
+        self.type("\x04")
+        self.wait_for_queue(0)
+
+    def test_and_leaves_it_to_the_others_of_a_pipeline(self):
+        """Also what was typed before they read it."""
+        self.type(self.command(after="| (read line; echo held; while [ ! -e go ]; do sleep 0.05; done; read key </dev/tty; echo got-$key)"))
+        self.expect("held")
+        time.sleep(0.3)
+        self.type("typed\n")
+        time.sleep(2)
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        self.expect("got-typed")
+
+    def test_and_gives_it_back_to_a_script(self):
+        with open(self.path("script"), "w", encoding="utf-8") as file:
+            file.write(self.command(after=">line") + "echo ended-$?\nread x\necho read-$x\n")
+        self.type("sh script\n")
+        self.wait_for_queue(1)
+        time.sleep(0.3)
+        self.type("typed\n")
+        time.sleep(1.5)
+        self.type("\x04")
+        self.expect("ended-0")
+        self.type("more\n")
+        self.expect("read-more")
 
 
 class Waits(Scripts):

@@ -2,8 +2,6 @@
 """zklock run: what it ends with, what the child is given, signals, loss."""
 
 import os
-import pty
-import re
 import random
 import re
 import signal
@@ -11,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from command import DELETE, PATIENCE_S, QUICK, ZKLOCK, Between, Cable, CommandTest, children_of, is_alive, wait_until
+from command import DELETE, PATIENCE_S, QUICK, ZKLOCK, Between, Cable, CommandTest, TerminalTest, children_of, is_alive, wait_until
 
 
 HEEDS = "echo $$ >pid; while :; do date +%s%N >alive; done"
@@ -621,7 +619,6 @@ class Restarts(CommandTest):
         self.assertEqual(self.queue(), [])
         self.assertEqual(self.text_of("runs"), "run\n")
 
-
     def test_but_not_after_it_was_asked_to_end(self):
         """As `systemctl stop` does, and the command then fails."""
         process = self.start("run", "--restart", self.resource, "-c",
@@ -633,46 +630,7 @@ class Restarts(CommandTest):
         self.assertEqual(self.text_of("runs"), "run\n")
 
 
-class OnATerminal(CommandTest):
-    """A shell with job control on a pseudo-terminal."""
-
-    def setUp(self):
-        super().setUp()
-        self.pid, self.terminal = pty.fork()
-        if self.pid == 0:
-            os.chdir(self.directory)
-            os.environ["PS1"] = "ready> "
-            os.execvp("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"])
-        os.set_blocking(self.terminal, False)
-        self.seen = ""
-        self.addCleanup(self.end_shell)
-        self.expect("ready> ")
-
-    def end_shell(self):
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.terminal)
-
-    def read_more(self):
-        try:
-            self.seen += os.read(self.terminal, 65536).decode(errors="replace")
-        except BlockingIOError:
-            pass
-
-    def expect(self, pattern):
-        def is_there():
-            self.read_more()
-            return re.search(pattern, self.seen)
-
-        try:
-            wait_until(is_there, pattern, 20)
-        except AssertionError:
-            self.fail(f"{pattern} is not in {self.seen!r}")
-        self.seen = self.seen[re.search(pattern, self.seen).end():]
-
-    def type(self, text):
-        os.write(self.terminal, text.encode())
-
+class OnATerminal(TerminalTest):
     def command(self, line):
         self.type(f"{ZKLOCK} run {' '.join(QUICK)} {self.resource} -- {line}\n")
 
