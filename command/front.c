@@ -134,6 +134,17 @@ static bool group_lives(const front *self) {
     return kill(-self->child.pid, 0) == 0;
 }
 
+/* Notes that the terminal has stopped the child: with Ctrl-C, which does not reach us, with Ctrl-\,
+ * or as it was hung up. So it is not started again, nor the lock kept for longer. */
+static void note_terminal_signal(front *self) {
+    const int numbers[] = { SIGINT, SIGQUIT, SIGHUP };
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (self->child.terminal >= 0 && self->status == EXIT_BY_SIGNAL + numbers[i]) {
+            self->stopped_by = numbers[i];
+        }
+    }
+}
+
 /* Notes that the child has ended. Its group may still use its grace: a shell dies of SIGTERM at
  * once, while what it runs ends in good order. */
 static void on_child_end(front *self, int wait_status) {
@@ -143,6 +154,7 @@ static void on_child_end(front *self, int wait_status) {
     self->leader_ended = self->kill_at_ms != 0 && group_lives(self);
     self->interrupted =
         self->child.terminal >= 0 && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGINT;
+    note_terminal_signal(self);
     if (!self->leader_ended) {
         on_group_end(self);
     }
@@ -301,7 +313,7 @@ static void on_holder_death(front *self) {
         return;
     }
     self->holder_is_dead = true;
-    if (needs_lock(self)) {
+    if (needs_lock(self) || self->release_at_ms != 0) {
         lose(self, "the process that keeps the session is dead");
     }
     self->is_done = !child_runs(self);

@@ -59,7 +59,7 @@ static bool has_room(int requests) {
     return files[1].revents == 0;
 }
 
-/* Tells whether nobody can end our input: cron, systemd and a script's & give us /dev/null. */
+/* Tells whether nobody can end our input: systemd and a script's & give us /dev/null. */
 static bool has_no_input(void) {
     struct stat status;
     return fstat(STDIN_FILENO, &status) == 0 && S_ISCHR(status.st_mode) &&

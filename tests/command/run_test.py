@@ -581,10 +581,11 @@ class Keeps(CommandTest):
         self.assertIn("the lock is lost", err)
 
     def test_it_not_if_the_process_of_the_session_is_killed(self):
+        """Whatever the command has ended with: others can have the lock when the session is over."""
         process = self.started_and_ended()
         self.kill(int(self.queue()[0]["process_id"]))
-        process.communicate(timeout=PATIENCE_S)
-        self.assertNotEqual(process.returncode, 0)
+        _, err = self.end(process, 75)
+        self.assertIn("the process that keeps the session is dead", err)
 
     def test_nothing_longer_than_max_hold(self):
         self.run_it(64, "run", "--min-hold", "2s", "--max-hold", "1s", self.resource, "true")
@@ -728,6 +729,27 @@ class OnATerminal(TerminalTest):
         self.type("\x03")
         self.expect("ready> ")
         self.assertEqual(len(self.queue()), 1)
+
+    def test_an_interrupt_of_the_child_ends_restarts_and_min_hold_too(self):
+        for options in "--restart --restart-pause 20ms", "--min-hold 60s":
+            for line in "sleep 60", "sh -c 'trap \"exit 130\" INT; while :; do sleep 0.05; done'":
+                self.type(f"{ZKLOCK} run {' '.join(QUICK)} {options} {self.resource} -- {line}\n")
+                self.wait_for_queue(1)
+                time.sleep(0.5)
+                self.type("\x03")
+                self.expect("ready> ")
+                self.wait_for_queue(0)
+                self.assertNotIn("started again", self.seen)
+
+    def test_a_terminal_that_is_gone_ends_restarts_too(self):
+        """The system tells the child, whose terminal it was, and nobody else."""
+        self.type(f"{ZKLOCK} run {' '.join(QUICK)} --restart {self.resource} -- sleep 60\n")
+        self.wait_for_queue(1)
+        time.sleep(0.5)
+        os.kill(self.pid, signal.SIGKILL)
+        self.wait_for_queue(0)
+        time.sleep(1.5)
+        self.assertEqual(self.queue(), [])
 
     def test_a_pipeline_keeps_the_terminal(self):
         self.command("echo from-child | sh -c 'cat; read y </dev/tty; echo got-$y'")
