@@ -317,7 +317,8 @@ static void on_holder_death(front *self) {
         lose(self, "the process that keeps the session is dead");
     }
     self->is_done = !child_runs(self);
-    if (self->is_done && self->status == EXIT_DONE && self->stopped_by == 0) {
+    bool is_unmarked = self->job->once && self->grant.token != 0;
+    if (self->is_done && self->status == EXIT_DONE && (self->stopped_by == 0 || is_unmarked)) {
         say("the process that keeps the session is dead");
         self->status = EXIT_INTERNAL;
     }

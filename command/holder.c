@@ -126,7 +126,7 @@ static void hear(holder *self) {
     bool closed = false;
     while (channel_receive(self->link, &news, &closed)) {
         self->cancelled = self->cancelled || news.kind == MESSAGE_CANCEL;
-        if (news.kind == MESSAGE_ENDED) {
+        if (news.kind == MESSAGE_ENDED && !self->ended) { /* a signal may send it once more */
             self->ended = true;
             self->child_status = news.status;
         }
@@ -564,7 +564,7 @@ static int hold_once(holder *self) {
     if (self->ended && !self->front_is_dead && self->child_status == EXIT_DONE) {
         return mark_success(self); /* in a transaction that verifies the lock */
     }
-    if (self->ended && !self->front_is_dead && !self->has_sent_lost) {
+    if (self->ended && !self->front_is_dead && !self->has_sent_lost && !self->cancelled) {
         mark_write_failure(&self->mark, self->lock, self->child_status, held_for(self));
     }
     verify(self);

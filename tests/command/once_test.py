@@ -8,7 +8,7 @@ import socket
 import time
 import unittest
 
-from command import MULTI, PATIENCE_S, QUICK, Between, CommandTest, create, set_data, wait_until
+from command import GET_DATA, MULTI, PATIENCE_S, QUICK, Between, Cable, CommandTest, children_of, create, set_data, wait_until
 
 JOB = "echo run >>runs"
 LONG = "100d"  # a period that does not end while a test runs, but for once in a hundred days
@@ -155,6 +155,55 @@ class Once(CommandTest):
         self.end(first, 1)
         self.once(0, "--period", LONG)
         self.assertEqual(self.runs(), 2)
+
+    def begin(self, *options):
+        """Returns the process and that which keeps the session, as the job runs until there is a file `go`."""
+        process = self.start("once", *QUICK, *options, self.resource, "-c", JOB + "; while [ ! -e go ]; do sleep 0.02; done")
+        wait_until(lambda: self.runs() == 1, "it runs")
+        return process, int(self.queue()[0]["process_id"])
+
+    def let_it_succeed(self, process):
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        wait_until(lambda: len(children_of(process.pid)) == 1, "the job has ended")
+        time.sleep(0.2)
+
+    def test_a_success_is_marked_whatever_signal_comes_after_it(self):
+        process, holder = self.begin("--period", LONG)
+        self.signal(holder, signal.SIGSTOP)
+        self.let_it_succeed(process)
+        self.signal(process, signal.SIGTERM)
+        time.sleep(0.2)
+        self.signal(holder, signal.SIGCONT)
+        self.end(process, 0)
+        self.assertEqual(self.mark()["success"]["status"], 0)
+
+    def test_a_success_that_somebody_did_not_let_be_marked_is_none(self):
+        cable = Cable()
+        process, _ = self.begin("--hosts", cable.address)
+        cable.is_whole = False
+        self.let_it_succeed(process)
+        for _ in range(2):
+            self.signal(process, signal.SIGTERM)
+            time.sleep(0.2)
+        _, err = self.end(process, 70)
+        self.assertIn("the process that keeps the session is dead", err)
+
+    def test_an_interrupt_before_it_begins_marks_no_failure(self):
+        asked = []
+
+        def alter(opcode, request, reply):
+            if opcode == GET_DATA and request.endswith(b"/done\0"):
+                asked.append(request)
+                time.sleep(1)
+            return reply
+
+        process = self.start("once", *QUICK, "--hosts", Between(alter).address, self.resource, "-c", JOB)
+        wait_until(lambda: asked, "it has the lock, and reads the mark")
+        self.signal(process, signal.SIGTERM)
+        self.end(process, 128 + signal.SIGTERM)
+        self.assertEqual(self.runs(), 0)
+        self.assertIsNone(self.mark())
 
     def mark(self):
         return json.loads(self.run_it(0, "once", "--show", "--json", self.resource)[0])["once"]
