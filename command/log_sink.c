@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
@@ -20,7 +21,14 @@
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 #define SYSLOG_SOCKET "/dev/log"
 
-enum { FIELDS_MAX = 16, NUMBER_SIZE = 24, MESSAGE_SIZE = 2048, FILE_MODE = 0640 };
+enum {
+    FIELDS_MAX = 16,
+    NUMBER_SIZE = 24,
+    MOMENT_SIZE = 64,
+    MESSAGE_SIZE = 2048,
+    FILE_MODE = 0640,
+    SEND_US = 200000
+};
 
 typedef enum log_kind { LOG_TO_NOTHING, LOG_TO_JOURNAL, LOG_TO_SYSLOG, LOG_TO_FILE } log_kind;
 
@@ -82,9 +90,13 @@ static void append_field(FILE *datagram, const char *prefix, const char *name, c
     fputc('\n', datagram);
 }
 
+/* Sends a datagram. One that does not get through soon, as nobody reads them, is given up: a lock
+ * must not wait for its log. */
 static bool send_to(const char *path, const char *bytes, size_t length) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
+    const struct timeval patience = { .tv_usec = SEND_US };
     int sender = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    (void)setsockopt(sender, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
     bool is_sent = sender >= 0 &&
                    connect(sender, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
@@ -121,19 +133,24 @@ static void write_to_journal(const log_entry *entry) {
 
 /* ---- syslog ---------------------------------------------------------------------------------- */
 
-/* Writes a line with the fields behind the message. The socket is closed each time: the process
- * that keeps the session closes all descriptors that it has not opened, and another file could then
- * have the number of this one. */
+/* Sends a line with the fields behind the message. syslog(3) would wait for as long as nobody reads
+ * it. */
 static void write_to_syslog(const log_entry *entry) {
     char line[MESSAGE_SIZE];
+    char datagram[MESSAGE_SIZE + sizeof(IDENTIFIER) + 2 * NUMBER_SIZE + MOMENT_SIZE];
+    char moment[MOMENT_SIZE];
+    time_t now = time(NULL);
+    struct tm parts = { 0 };
     int used = snprintf(line, sizeof(line), "%s: %s", entry->event, entry->message);
     for (size_t i = 0; i < entry->count && used < (int)sizeof(line); i++) {
         used += snprintf(line + used, sizeof(line) - (size_t)used, " %s=%s", entry->fields[i].name,
                          field_text(&entry->fields[i]));
     }
-    openlog(IDENTIFIER, LOG_PID, LOG_DAEMON);
-    syslog(entry->priority, "%s", printable(line));
-    closelog();
+    localtime_r(&now, &parts);
+    strftime(moment, sizeof(moment), "%b %e %H:%M:%S", &parts);
+    used = snprintf(datagram, sizeof(datagram), "<%d>%s %s[%d]: %s", LOG_DAEMON | entry->priority,
+                    moment, IDENTIFIER, (int)getpid(), printable(line));
+    (void)send_to(SYSLOG_SOCKET, datagram, (size_t)used);
 }
 
 /* ---- A file ---------------------------------------------------------------------------------- */
@@ -147,7 +164,7 @@ static const char *priority_name(int priority) {
 static json_t *moment_value(void) {
     struct timespec now;
     struct tm parts = { 0 };
-    char text[64];
+    char text[MOMENT_SIZE];
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &parts);
     size_t used = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
@@ -155,8 +172,10 @@ static json_t *moment_value(void) {
     return json_string(text);
 }
 
+/* Opens the file. One that is a pipe is never waited for. */
 static int open_file(void) {
-    return open(file_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, FILE_MODE);
+    return open(file_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                FILE_MODE);
 }
 
 /* Appends a line in one write: two processes of this command, and other commands, may have the same
@@ -174,7 +193,7 @@ static void write_to_file(const log_entry *entry) {
                             one->text != NULL ? json_of_text(one->text)
                                               : json_integer(strtoll(one->number, NULL, 10)));
     }
-    char *line = json_dumps(value, JSON_COMPACT);
+    char *line = json_dumps(value, JSON_COMPACT | JSON_ENSURE_ASCII); /* printable.h */
     int file = open_file();
     if (line != NULL && file >= 0) {
         size_t length = strlen(line);

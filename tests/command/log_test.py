@@ -12,11 +12,18 @@ from command import HOSTS, PATIENCE_S, QUICK, ZKLOCK, CommandTest, wait_until
 # A machine of its own for the sockets of the journal and of syslog: a mount namespace. Prints what each datagram had.
 MACHINE = """
 import json, os, socket, subprocess, sys
-path, command = sys.argv[1], sys.argv[2:]
+path, reads, command = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 os.makedirs(os.path.dirname(path), exist_ok=True)
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 listener.bind(path)
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+filler = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+filler.setblocking(False)
+try:
+    while not reads:
+        filler.sendto(b"filler", path)
+except BlockingIOError:
+    pass
 status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).returncode
 listener.setblocking(False)
 heard = []
@@ -48,12 +55,12 @@ def fields_of(datagram):
 
 
 class Logs(CommandTest):
-    def on_a_machine(self, kind, *arguments):
-        """Returns the exit status, and what was sent to the socket."""
+    def on_a_machine(self, kind, *arguments, reads=True):
+        """Returns the exit status, and what was sent to the socket; or somebody else has filled that."""
         os.makedirs("/run/systemd", exist_ok=True)
         line = f"{MOUNTS[kind]} && exec \"$@\""
         ran = subprocess.run(["unshare", "--mount", "sh", "-c", line, self.directory, sys.executable, "-c", MACHINE, SOCKETS[kind],
-                              ZKLOCK, *arguments], stdout=subprocess.PIPE, check=True, timeout=PATIENCE_S)
+                              str(int(reads)), ZKLOCK, *arguments], stdout=subprocess.PIPE, check=True, timeout=PATIENCE_S)
         return json.loads(ran.stdout)
 
     def lines(self, name="log"):
@@ -109,6 +116,7 @@ class Logs(CommandTest):
 
     def test_hostile_text_in_a_file(self):
         self.run_it(0, "run", *QUICK, "--log", "log", self.resource + ' "\\u\u202e', "true")
+        self.assertTrue(self.text_of("log").isascii())  # whoever reads it with tail -f has a terminal
         self.assertEqual(self.events()["released"]["resource"], self.resource + ' "\\u\u202e')
 
     def test_the_fields_in_the_journal(self):
@@ -126,6 +134,22 @@ class Logs(CommandTest):
         self.assertEqual(status, 0)
         released, = [line for line in heard if "released: " in line]
         self.assertRegex(released, rf"^<30>.* zklock\[\d+\]: released: .*resource={self.resource} .*token=\d+")
+
+    def test_no_lock_waits_for_a_log_that_nobody_reads(self):
+        for kind in "journal", "syslog":
+            status, heard = self.on_a_machine(kind, "run", *QUICK, "--log", kind, self.resource, "true", reads=False)
+            self.assertEqual(status, 0)
+            self.assertEqual(set(heard), {"filler"})
+
+    def test_no_lock_waits_for_a_pipe_that_nobody_reads(self):
+        os.mkfifo(self.path("log"))
+        _, err = self.run_it(64, "run", "--log", "log", self.resource, "touch", "ran")
+        self.assertIn("log 'log': No such device or address", err)
+        reader = os.open(self.path("log"), os.O_RDONLY | os.O_NONBLOCK)
+        process, _ = self.start_holder("--log", "log")
+        os.close(reader)
+        self.signal(process, 15)
+        self.end(process, 143)
 
     def test_nothing_is_run_without_a_journal(self):
         if not os.path.exists(SOCKETS["journal"]):
