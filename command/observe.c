@@ -22,9 +22,13 @@
 #include "queue_text.h"
 #include "say.h"
 
+/* How long the last look may take, when the time to wait is over. */
+enum { LAST_LOOK_MS = 1000 };
+
 typedef struct observation {
     const char *resource;
     int64_t wait_ms; /* ZKL_FOREVER; 0 only looks */
+    int64_t began_ms;
     int32_t conflict_status;
     bool quiet;
     bool json;
@@ -59,14 +63,17 @@ static void note_leader(observation *self, const zkl_leader *leader) {
     note_change(self);
 }
 
-/* Waits until there is news, for at most `timeout_ms`, or for ever with -1. */
-static void wait_for_news(const observation *self, int64_t timeout_ms) {
+/* Waits until there is news, for at most `timeout_ms`, or for ever with -1. False: nobody reads
+ * `output` any more; it may be -1. */
+static bool wait_for_news(const observation *self, int64_t timeout_ms, int output) {
     uint64_t ignored = 0;
-    struct pollfd news = { .fd = self->changed, .events = POLLIN };
+    struct pollfd files[] = { { .fd = self->changed, .events = POLLIN }, { .fd = output } };
     int most_ms = timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX;
-    if (poll(&news, 1, most_ms) > 0 && read(self->changed, &ignored, sizeof(ignored)) < 0) {
+    int ready = poll(files, 2, most_ms);
+    if (ready > 0 && files[0].revents != 0 && read(self->changed, &ignored, sizeof(ignored)) < 0) {
         say("the observer: %s", strerror(errno));
     }
+    return ready <= 0 || files[1].revents == 0;
 }
 
 /* Opens an observer and carries out `body` while it is open. */
@@ -88,23 +95,28 @@ static void on_leader_of_wait(void *arg, const zkl_leader *leader) {
     note_leader(arg, leader);
 }
 
+static int64_t time_for_look(const observation *self, int64_t left_ms) {
+    int64_t most_ms = left_ms == 0 && self->wait_ms > 0 ? LAST_LOOK_MS : left_ms;
+    return most_ms > 0 && most_ms < ASK_TIMEOUT_MS ? most_ms : ASK_TIMEOUT_MS;
+}
+
 /* Tells whether nobody holds the lock, by its queue: a reader and a permit lead nobody. Servers
- * that do not answer say nothing, and it is asked again. */
+ * that do not answer say nothing, and are asked again while there is time. */
 static int look_whether_free(observation *self, zkl_client *client, int64_t left_ms,
                              bool *is_free) {
     zkl_queue *queue = NULL;
-    int64_t most_ms = left_ms > 0 && left_ms < ASK_TIMEOUT_MS ? left_ms : ASK_TIMEOUT_MS;
-    int status = zkl_queue_describe(client, self->resource, most_ms, &queue);
+    int status = zkl_queue_describe(client, self->resource, time_for_look(self, left_ms), &queue);
     bool is_silent =
         status == ZKL_TIMEOUT || status == ZKL_DISCONNECTED || status == ZKL_SESSION_EXPIRED;
     *is_free = queue != NULL && queue->count == 0;
     if (queue != NULL) {
         queue_text_position(self->holder, queue, 0);
-    } else if (is_silent) {
-        snprintf(self->holder, sizeof(self->holder), "no answer from the servers");
     }
     zkl_report_free(queue);
-    return is_silent || queue != NULL ? ZKL_OK : status;
+    if (is_silent) {
+        return left_ms == 0 ? ZKL_DISCONNECTED : ZKL_OK;
+    }
+    return queue != NULL ? ZKL_OK : status;
 }
 
 static int64_t shorter(int64_t one, int64_t other) {
@@ -112,10 +124,9 @@ static int64_t shorter(int64_t one, int64_t other) {
 }
 
 static int wait_until_free(observation *self, zkl_client *client) {
-    int64_t began_ms = channel_now_ms();
     bool is_free = false;
     for (;;) {
-        int64_t past_ms = channel_now_ms() - began_ms;
+        int64_t past_ms = channel_now_ms() - self->began_ms;
         int64_t left_ms = self->wait_ms < 0          ? ZKL_FOREVER
                           : self->wait_ms <= past_ms ? 0
                                                      : self->wait_ms - past_ms;
@@ -126,7 +137,8 @@ static int wait_until_free(observation *self, zkl_client *client) {
         if (status != ZKL_OK || is_free || left_ms == 0) {
             return status;
         }
-        wait_for_news(self, self->leads ? left_ms : shorter(left_ms, ZKL_LEADER_PAUSE_MS));
+        (void)wait_for_news(self, self->leads ? left_ms : shorter(left_ms, ZKL_LEADER_PAUSE_MS),
+                            -1);
     }
 }
 
@@ -162,8 +174,13 @@ static int run_wait(const subcommand *of, const settings *all, int argc, char **
     if (argc != 1) {
         return say_usage("one RESOURCE must be given");
     }
+    settings hurried = *all;
+    if (self->wait_ms > 0 && self->wait_ms < hurried.connect_timeout_ms) {
+        hurried.connect_timeout_ms = self->wait_ms;
+    }
     self->resource = argv[0];
-    int status = ask_to_read(all, self->resource, wait_question, self);
+    self->began_ms = channel_now_ms();
+    int status = ask_to_read(&hurried, self->resource, wait_question, self);
     if (status != EXIT_DONE || !self->is_held) {
         return status;
     }
@@ -219,10 +236,15 @@ static void on_leader_of_observe(void *arg, const zkl_leader *leader) {
     note_leader(self, leader);
 }
 
+/* Ends as well when the reader has gone, even if there is nothing to print. */
 static int observe_until_end(observation *self, zkl_client *client) {
     (void)client;
-    while (!self->is_printed && self->status == ZKL_OK) {
-        wait_for_news(self, -1);
+    bool is_read = true;
+    while (is_read && !self->is_printed && self->status == ZKL_OK) {
+        is_read = wait_for_news(self, -1, STDOUT_FILENO);
+    }
+    if (!is_read) {
+        raise(SIGPIPE);
     }
     return self->status;
 }

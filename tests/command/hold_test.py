@@ -4,11 +4,12 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import unittest
 
-from command import PATIENCE_S, QUICK, ZKLOCK, CommandTest, TerminalTest, children_of, wait_until
+from command import PATIENCE_S, QUICK, ZKLOCK, Cable, CommandTest, TerminalTest, children_of, wait_until
 
 
 class Scripts(CommandTest):
@@ -239,6 +240,21 @@ class Waits(Scripts):
         self.assertIn(f"not free: {self.resource}: behind 1, held by", err)
         self.assertEqual(self.run_it(7, "wait", "-n", "-q", "-E", "7", self.resource)[1], "")
 
+    def test_only_so_long_for_servers_that_do_not_answer(self):
+        cable = Cable()
+        self.start_holder()
+        waiter = self.start("wait", "-w", "3s", "--hosts", cable.address, self.resource)
+        began = time.monotonic()
+        time.sleep(1)
+        cable.is_whole = False
+        _, err = self.end(waiter, 69)
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertIn("no connection", err)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            began = time.monotonic()
+            self.run_it(69, "wait", "-w", "500ms", "--hosts", "127.0.0.1:%d" % silent.getsockname()[1], self.resource)
+            self.assertLess(time.monotonic() - began, 3)
+
     def test_wrong_use(self):
         for options in (), ("a", "b"), ("-w", "never", "a"), ("-E", "256", "a"):
             self.run_it(64, "wait", *options)
@@ -268,6 +284,13 @@ class Observes(Scripts):
         observer.stdout.close()
         observer.stdout = None
         self.hold()
+        self.assertEqual(observer.wait(PATIENCE_S), -signal.SIGPIPE)
+
+    def test_until_nobody_reads_even_if_nothing_changes(self):
+        observer = self.follow()
+        observer.stdout.readline()
+        observer.stdout.close()
+        observer.stdout = None
         self.assertEqual(observer.wait(PATIENCE_S), -signal.SIGPIPE)
 
     def test_not_on_a_full_disk(self):
