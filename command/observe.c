@@ -281,6 +281,7 @@ static const option_description observe_options[] = {
 /* clang-format on */
 
 const subcommand wait_subcommand = { .name = "wait",
+                                     .options_follow_first = true,
                                      .usage = "RESOURCE",
                                      .summary = "Waits until nobody holds a lock.",
                                      .options = wait_options,
@@ -292,6 +293,7 @@ const subcommand wait_subcommand = { .name = "wait",
 
 const subcommand observe_subcommand = {
     .name = "observe",
+    .options_follow_first = true,
     .usage = "RESOURCE",
     .summary = "Prints who leads an election, or holds a lock, at each change.",
     .options = observe_options,

@@ -339,6 +339,7 @@ const subcommand run_subcommand = {
 
 const subcommand hold_subcommand = {
     .name = "hold",
+    .options_follow_first = true,
     .usage = "RESOURCE",
     .summary = "Holds a lock until its standard input ends, or a signal comes.",
     .options = hold_options,

@@ -356,6 +356,7 @@ const subcommand ls_subcommand = {
 };
 
 const subcommand status_subcommand = { .name = "status",
+                                       .options_follow_first = true,
                                        .usage = "RESOURCE",
                                        .summary = "Shows who holds a lock, and who waits for it.",
                                        .options = status_options,

@@ -65,7 +65,7 @@ _zklock_read_words() {
             [[ ! ${is_setting[$word]-} || $value_of ]] || settings+=("${words[i]}")
         elif [[ $word != -- || ${#operands[@]} -ne 1 ]]; then
             operands+=("$word")
-            [[ ${words[1]} =~ ^(run|once)$ && ${#operands[@]} -eq 1 && ! $is_literal ]] || may_be_option=''
+            [[ ${words[1]} =~ ^(run|once|hold|wait|observe|status)$ && ${#operands[@]} -eq 1 && ! $is_literal ]] || may_be_option=''
         fi
     done
 }

@@ -42,7 +42,7 @@ function __zklock_complete
             string match -q -- (string split -f 1 -m 1 = -- $word)' *' $of_all; and string match -q '*=*' -- $word; and set -a settings $word
         else if test x$word != x--; or test (count $operands) -ne 1
             set -a operands $word
-            contains -- $words[2] run once; and test (count $operands) -eq 1 -a -z "$is_literal"; or set may_be_option
+            contains -- $words[2] run once hold wait observe status; and test (count $operands) -eq 1 -a -z "$is_literal"; or set may_be_option
         end
     end
     if test -n "$value"

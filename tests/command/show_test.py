@@ -39,6 +39,15 @@ class Shows(CommandTest):
         self.assertEqual(self.run_it(0, "status", self.resource)[0], f"{self.resource}: free\n")
         self.assertEqual(self.queue(), [])
 
+    def test_with_options_behind_the_name_too(self):
+        self.start_holder()
+        for options in (["--json", self.resource], [self.resource, "--json"], [self.resource, "--hosts", HOSTS, "--json"],
+                        ["--json", "--", self.resource]):
+            self.assertEqual(len(json.loads(self.run_it(0, "status", *options)[0])["contenders"]), 1, options)
+        self.run_it(1, "wait", self.resource, "-n")
+        self.run_it(64, "status", self.resource, "--no-such-option")
+        self.run_it(64, "status", "--json", "--", self.resource, "--json")
+
     def test_all_resources(self):
         self.start_holder()
         out, _ = self.run_it(0, "ls", "--json")
