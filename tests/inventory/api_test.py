@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import unittest
 import uuid
 
@@ -128,9 +129,9 @@ class Sells:
             product = self.shop.product(sku, chance.randrange(3))
             self.assertEqual((product["left"], product["sold"]), (model.left[sku], model.sold[sku]))
 
-    def harm_a_holder(self, harm, **more):
+    def harm_a_holder(self, harm, units=1, **more):
         """Instance 0 while its order holds the lock of the last unit; what instance 1 sells, and what becomes of the order."""
-        self.shop.add(self.sku, 1)
+        self.shop.add(self.sku, units)
         key = f"late-{self.sku}"
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             late = pool.submit(self.shop[0].order, self.sku, key=key, harm=harm, **more)
@@ -163,6 +164,33 @@ class Sells:
         wait_until(lambda: self.shop[0].get("/health")[0] == 200, "it is back")
         self.assertEqual(self.shop[0].order(self.sku, key=f"late-{self.sku}")[0], 409)
         self.assertGreater(granted["token"], 0)
+
+    def test_a_holder_is_harmed_once(self):
+        """Not again when its order, which was fenced off, begins again."""
+        _, (status, answer) = self.harm_a_holder("stop", units=2, harm_ms=30000)
+        self.assertEqual((status, answer["fenced_off"]["times"]), (201, 1))
+        self.assertEqual(len(self.shop[0].logged("harmed", order=f"late-{self.sku}")), 1)
+
+    def test_nobody_waits_for_the_transactions_of_one_that_is_cut_off(self):
+        other, third = f"{self.sku}-2", f"{self.sku}-3"
+        for sku in (self.sku, other, third):
+            self.shop.add(sku, 1000)
+        with concurrent.futures.ThreadPoolExecutor(9) as pool:
+            over = threading.Event()
+
+            def buy(_):
+                while not over.is_set():
+                    self.shop[0].order(other)
+            crowd = [pool.submit(buy, i) for i in range(8)]
+            late = pool.submit(self.shop[0].order, self.sku, key=f"late-{self.sku}", harm="cut_database", harm_ms=4000)
+            wait_until(lambda: self.shop[0].logged("harmed", order=f"late-{self.sku}"), "it is cut off")
+            placed = [self.shop[1].order(third)[0] for _ in range(3)]
+            reads = self.shop[0].get("/products")[0]
+            self.assertFalse(late.done())
+            over.set()
+            self.assertEqual((placed, reads, late.result()[0]), ([201] * 3, 503, 503))
+            for one in crowd:
+                one.result()
 
     def test_without_a_lock_nothing_that_is_sold_under_one(self):
         """The fence refuses a token of 0 as it does any other that is old: the order asks for the lock then."""
