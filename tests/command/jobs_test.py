@@ -1,7 +1,11 @@
 #!/usr/bin/python3
 """The files of examples/operations: each is read by its own tool, and what it says is run on real servers."""
 
+import getpass
 import glob
+import grp
+import gzip
+import json
 import os
 import re
 import shlex
@@ -206,6 +210,35 @@ class Cron(JobsTest):
         for _ in range(2):
             self.assertEqual(self.run_line(3), ("", "bad\n"))
         self.assertEqual(self.reports(), 2)
+
+
+class Logrotate(JobsTest):
+    def rotate(self, *options, change=lambda text: text):
+        with open(self.path("logrotate"), "w", encoding="utf-8") as file:
+            file.write(change(read("logrotate/zklock").replace("/var/log/zklock", self.directory))
+                       .replace("su report adm", f"su {getpass.getuser()} {grp.getgrgid(os.getgid()).gr_name}"))
+        os.chmod(self.path("logrotate"), 0o644)
+        return self.check("/usr/sbin/logrotate", "--state", self.path("state"), *options, self.path("logrotate"))
+
+    def test_the_file_is_right(self):
+        content, said = self.rotate("--debug")
+        self.assertTrue(content, said)
+        self.assertNotIn("error", said)
+        self.assertIn("error", self.rotate("--debug", change=lambda text: text.replace("weekly", "weakly"))[1])
+
+    def test_a_holder_goes_on_in_a_new_file(self):
+        self.write_program("report", "touch begun; while [ ! -e go ]; do sleep 0.02; done")
+        process = self.start(ZKLOCK, "run", "--log", self.path("report.log"), "report", "--", self.path("report"))
+        wait_until(lambda: os.path.exists(self.path("begun")), "the job runs")
+        self.assertEqual(self.rotate("--force"), (True, ""))
+        self.assertEqual(self.text_of("report.log"), "")
+        self.write_program("go", "")
+        self.end(process, 0)
+        with gzip.open(self.path("report.log.1.gz"), "rt", encoding="utf-8") as file:
+            before = [json.loads(line)["event"] for line in file]
+        after = [json.loads(line)["event"] for line in self.text_of("report.log").splitlines()]
+        self.assertIn("acquired", before)
+        self.assertIn("released", after)
 
 
 def can_be_first():
