@@ -10,6 +10,9 @@ static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
 static const trace_setup reader = { .mode = ZKL_READ };
 static const trace_setup writer = { .mode = ZKL_WRITE };
 static const trace_setup leased = { .mode = ZKL_EXCLUSIVE, .needs_lease = true };
+static const trace_setup leased_for_now = { .mode = ZKL_EXCLUSIVE,
+                                            .needs_lease = true,
+                                            .lease_runs = true };
 static const trace_setup protected_queue = { .mode = ZKL_EXCLUSIVE, .is_protected = true };
 
 /* ---- Handed over ------------------------------------------------------------- */
@@ -156,6 +159,43 @@ CONVERSATION(next_in_line_behind_nobody_waits_for_its_lease_and_lists, leased) =
     "listed me3      -> GRANT",
 };
 
+/* Else the list would tell the holder what a list tells who waits. */
+CONVERSATION(blocker_that_is_gone_already_hands_nothing_over_while_a_list_is_awaited, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched NO_NODE     -> ",
+    "own_watched NOT_NOW -> LIST",
+    "probe               -> WATCH_OWN me3",
+    "own_watched OK      -> ",
+    "listed me3          -> GRANT",
+};
+
+/* A read may be answered on a connection that has been denied. */
+CONVERSATION(blocker_that_is_gone_already_hands_nothing_over_in_a_session_that_is_over,
+             exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched NO_NODE     -> ",
+    "own_watched NOT_NOW -> LIST",
+    "probe               -> WATCH_OWN me3",
+    "listed SESSION_OVER -> ",
+    "own_watched OK      -> ",
+    "session_ended       -> REJOIN",
+    "connected           -> CREATE LIST",
+};
+
+CONVERSATION(look_at_our_own_node_hands_nothing_over_to_whom_has_lost_it, leased_for_now) = {
+    JOINED("me3"),
+    "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
+    "watched NO_NODE -> ",
+    "own_watched OK  -> GRANT",
+    "lease_ended     -> LOSE LEASE_ENDED",
+    "own_watch_fired -> WATCH_OWN me3",
+    "own_watched OK  -> ",
+    "lease_begun     -> ",
+    "released        -> DELETE me3",
+};
+
 /* What was to wait for a pause is not needed any more: the release must not wait for it. */
 CONVERSATION(pause_that_was_due_ends_with_the_hand_off, exclusive) = {
     JOINED("me3"),
@@ -242,6 +282,16 @@ CONVERSATION(blocker_of_our_own_session_hands_nothing_over, exclusive) = {
     WAITING("x2", "me3"),
     "watch_fired deleted ours -> LIST",
     "listed me3               -> GRANT",
+};
+
+/* It is of a watch before the one that is being set. */
+CONVERSATION(deletion_that_is_told_before_the_watch_is_armed_is_no_hand_off, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watch_fired deleted -> ",
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+    "watch_fired deleted -> GRANT",
 };
 
 /* What happened between two connections is told in any order: our own node may

@@ -214,6 +214,15 @@ TEST(blocker_that_is_gone_already_is_a_hand_off_without_a_list) {
     end_without_a_blocker(stage);
 }
 
+TEST(blocker_that_is_gone_already_hands_nothing_to_a_node_that_was_replaced) {
+    run_stage *stage = ask_next_in_line(false);
+    stage_answer(stage, "watch /r/lock-0000000002", ZKL_OUTCOME_NO_NODE);
+    stage_hush(stage);
+    FAKE_ANSWER(&stage->fake, "watch /r/#1", .zxid = 2, .ephemeral_owner = OTHER_SESSION_ID);
+    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; create /r/#1-lock-; list /r");
+    stage_cancel_and_close(stage);
+}
+
 TEST(answer_of_long_ago_that_our_own_node_lives_is_no_hand_off) {
     run_stage *stage = ask_next_in_line(false);
     stage->fake.now_ms += 10000;
@@ -234,6 +243,58 @@ TEST(answer_of_long_ago_that_the_blocker_is_gone_is_no_hand_off) {
     stage_listed_own(stage, 1, "lock-0000000003", NULL);
     end_without_a_blocker(stage);
 }
+
+/* ---- Counted ----------------------------------------------------------------------- */
+
+/* Counts what the request does from now on; NULL: nothing any more. Returns where it did before. */
+static zkl_class_metrics *count_in(run_stage *stage, zkl_class_metrics *metrics) {
+    zkl_request_origin *origin = stage->a.runner->sender.options.origin;
+    zkl_class_metrics *before = origin->metrics;
+    origin->metrics = metrics;
+    return before;
+}
+
+TEST(hand_off_by_a_deletion_is_counted) {
+    run_stage *stage = stage_open();
+    zkl_class_metrics metrics = { .hand_offs = 0 };
+    uint64_t blocker_watch = wait_next_in_line(stage);
+    count_in(stage, &metrics);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, ZKL_WATCH_EVENT_DELETED);
+    EXPECT_INT(count_in(stage, NULL)->hand_offs, 1);
+    stage_hush(stage);
+    end_handed_over(stage);
+}
+
+TEST(hand_off_by_a_blocker_that_is_gone_already_is_counted) {
+    for (int own_first = 0; own_first < 2; own_first++) {
+        run_stage *stage = ask_next_in_line(own_first != 0);
+        zkl_class_metrics metrics = { .hand_offs = 0 };
+        count_in(stage, &metrics);
+        stage_answer(stage, "watch /r/lock-0000000002", ZKL_OUTCOME_NO_NODE);
+        if (own_first == 0) {
+            stage_answer(stage, "watch /r/#1", ZKL_OUTCOME_OK);
+        }
+        EXPECT_INT(count_in(stage, NULL)->hand_offs, 1);
+        stage_hush(stage);
+        end_without_a_blocker(stage);
+    }
+}
+
+TEST(grant_by_a_list_is_not_counted_as_a_hand_off) {
+    run_stage *stage = stage_open();
+    zkl_class_metrics metrics = { .hand_offs = 0 };
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    count_in(stage, &metrics);
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    EXPECT_INT(stage->a.verdict, ZKL_OK);
+    EXPECT_INT(count_in(stage, NULL)->hand_offs, 0);
+    stage_hush(stage);
+    stage_release(stage, &stage->a);
+    stage_close(stage);
+}
+
+/* ---- Old lists --------------------------------------------------------------------- */
 
 /* What was sent before the stop says nothing of the session as it is after it. */
 TEST(list_goes_behind_a_write_that_was_sent_after_the_stop) {
