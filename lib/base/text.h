@@ -7,15 +7,17 @@
 #include <stdint.h>
 #include <string.h>
 
-/** The caller fills the first two fields, and the last one if it wants. */
+/** The caller sets the first two fields, and the last one if it wants; the others begin with 0. No
+ *  NUL is added. */
 typedef struct zkl_text zkl_text;
 struct zkl_text {
     char *bytes;
     size_t size;
     size_t length;
     bool too_long; /* something did not fit, and is missing, like all that came after it */
-    void (*full)(zkl_text *text); /* takes the bytes away, and sets the length to 0; NULL: text that
-                                     does not fit is too long */
+    void (*full)(zkl_text *text); /* called when there is no room left: takes the bytes away, and
+                                     sets the length to 0. Those that are left at the end are the
+                                     caller's. NULL: what does not fit is too long */
 };
 
 /** Adds bytes for which there is no room left, or that come after such. */

@@ -14,11 +14,11 @@
  *     6 83219 set=1 STEP size=2 under_way=2 MEMBER_FAILED status=ZKL_NODE_DELETED -> WAKE
  *     end records=6
  *
- * - STEP of a set, of a loan (loan=1) or of what connects a session (connecting=1, of session=1) is
- *   followed by its state before the event.
- * - A line begins with the record's number (from 1, without gaps; those that the
- *   ring forgot are counted in `dropped`) and the client's clock in milliseconds,
- *   CLOCK_BOOTTIME; `opened` and `opened_ms` are one moment on both clocks.
+ * - A line begins with the record's number (from 1, without gaps; the ring has forgotten the first
+ *   `dropped` of them) and the client's clock in milliseconds, CLOCK_BOOTTIME; `opened` and
+ *   `opened_ms` are one moment on the wall clock and on that one.
+ * - STEP of a set, of a loan (loan=1) or of what connects a session (connecting=1 for session=1)
+ *   has its state before the event, the event, and the actions.
  * - An event has its fields; after the arrow stand the actions, in order, each with
  *   its own. STATE is the state of the request before the next event. Fields are
  *   those of request_types.h, in its order, without those that are false, zero (of an
@@ -30,8 +30,8 @@
  *   release: `number` of the next STEP says how many there were.
  * - PROBE is recorded only if the request acted on it, or waits for its lease. Otherwise it
  *   changes nothing.
- * - In values, bytes that are not printable ASCII, '%' and ',' are %XX.
- * - It ends with the number of records: a file without that was cut.
+ * - In values, spaces, '%', ',' and bytes that are not printable ASCII are %XX.
+ * - A file ends with the number of its records: one without that was cut.
  *
  * No node's data, password or credential is ever in it; names of resources,
  * nodes and the client's label are.

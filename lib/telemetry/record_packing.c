@@ -218,8 +218,7 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
     return zkl_contenders_read(kept, shortened).count;
 }
 
-/* Such a request counts the names: its lists are not shortened, and a line without room is
- * TOO_LONG. */
+/* Such a request counts the names: its lists are not shortened. */
 static bool counts_names(const zkl_request *request) {
     return request->options.permits > 0 || request->options.max_waiting > 0;
 }

@@ -5,16 +5,17 @@
  *
  * A record is a zkl_record_head, and then by `what`:
  *
- *     NEWS       state (1 byte), session_id (8), timeout_ms (4)
- *     STATE      session (4), path, the state's fields
- *     EVENT      an event, the actions. Of a list that was shortened, its count (4) comes first
- *     SHORTENED
+ *     NEWS       the session's state (1 byte), session_id (8), timeout_ms (4)
+ *     STATE      the number of the session (4), path, fields of the request
+ *     EVENT      an event, actions
+ *     SHORTENED  how many names the event's list had (4), an event, actions
  *     TOO_LONG   nothing
- *     STEP       the state's fields, an event, the actions
+ *     STEP       fields of the machine's state, an event, actions
  *
- * Fields: a bit for each, of 16 or 64, which says whether it follows; those that do not are false,
- * zero or empty. An event: its kind (1 byte), its fields. Actions: their count (1 byte), and each
- * as an event. A text ends with a NUL; of a list its count (4) comes first.
+ * Fields begin with a bit for each, 16 or 64 in all: it is set unless the field is false, zero or
+ * empty. Then come the values of those that are set: of a FLAG none, of a NUMBER 8 bytes, a text up
+ * to its NUL, a list's count (4) and its texts, of all else 4 bytes. An event is its kind (1 byte)
+ * and its fields. Actions are their count (1 byte), and each as an event.
  */
 #pragma once
 
@@ -54,13 +55,12 @@ typedef struct zkl_record_head {
 
 /** No record is longer. */
 #define ZKL_RECORD_PACKED_MAX 8192
+/** Texts leave so much of it free: more than all numbers of a record need. */
+#define ZKL_RECORD_NUMBERS_MAX 1024
 
-/** Longer lists, by names or by bytes, are shortened. */
+/** The list of an event is shortened if it has more names, or the event more bytes. */
 #define ZKL_RECORD_NAMES_MAX 16
 #define ZKL_RECORD_NAMES_BYTES_MAX 2048
-
-/** Of these, room that no text takes: more than all numbers of a record need. */
-#define ZKL_RECORD_NUMBERS_MAX 1024
 
 /** A record that is being packed. */
 typedef struct zkl_packing {
@@ -72,7 +72,7 @@ typedef struct zkl_packing {
 
 /** Begins a record. */
 void zkl_packing_begin(zkl_packing *self, const zkl_record_head *head);
-/** Takes back all but the head, which says `what`. */
+/** Takes back all but the head, which says `what` from now on. */
 void zkl_packing_empty(zkl_packing *self, zkl_record_what what);
 /** Writes the length into the head, and returns it. */
 size_t zkl_packing_end(zkl_packing *self);
@@ -84,26 +84,26 @@ void zkl_pack_request(zkl_packing *self, uint32_t session, const char *path,
 /**
  * Packs an event of a request, which was as `request` says before it.
  *
- * A list of children can have tens of thousands of names. A long one is
- * shortened to at most six, with which the request does the very same: it asks
- * a list only
- *   - whether its own node is in it                        that name is kept
- *   - for another node with its GUID (zkl_contenders_find_guid) the first by name is kept
- *   - whom to wait for, and which unknown child to report  those names are kept
- *   - whether more than one is before it                   one more is kept
- *   - whether its companion is there                       that name is kept
- * None of these answers changes when other names are left out. The order of the list
- * stays, and the head says SHORTENED. A request for a permit, or with a limit of the queue, counts
- * the names: its lists are not shortened.
+ * A list of children can have tens of thousands of names. A long one is shortened to at most
+ * ZKL_RECORD_SHORTENED_MAX, with which the request does the very same. It asks a list only
+ *   - whether its own node is in it                       that name is kept
+ *   - whether its companion is in it                      that name is kept
+ *   - for another node with its GUID, after a lost reply  the first by name is kept
+ *   - whom to wait for, and of what unknown kind to tell  those names are kept
+ *   - before it joins: who is in its way, not lent        that name is kept
+ *   - whether more than one is before it                  one more is kept
+ * None of these answers changes when other names are left out. The order of the list stays, and the
+ * head says SHORTENED. A request for a permit, or with a limit of the queue, counts the names: its
+ * lists are not shortened, and without room for one the event is too long.
  */
 void zkl_pack_event(zkl_packing *self, const zkl_request *request, const zkl_event *event);
 
-/** Packs the state of a machine, an event, or its actions: the struct that its step has. */
+/** Packs the state of a machine, an event or actions: a pointer to the struct that its step has. */
 void zkl_pack_state(zkl_packing *self, zkl_record_machine machine, const void *state);
 void zkl_pack_event_of(zkl_packing *self, zkl_record_machine machine, const void *event);
 void zkl_pack_actions(zkl_packing *self, zkl_record_machine machine, const void *actions);
 
-/** Stores the names that a shortened list keeps, in its order, and returns how many. */
 #define ZKL_RECORD_SHORTENED_MAX 6
+/** Stores the names that a shortened list keeps, in its order, and returns how many. */
 size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
                           zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]);

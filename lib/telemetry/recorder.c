@@ -208,9 +208,9 @@ void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_mark *mark,
 
 /* ---- Other machines -------------------------------------------------------------- */
 
-void zkl_recorder_add_machine_step(zkl_recorder *recorder, zkl_record_machine machine,
-                                   uint32_t number, int64_t now_ms, const void *before,
-                                   const void *event, const void *actions) {
+static void add_machine_step(zkl_recorder *recorder, zkl_record_machine machine, uint32_t number,
+                             int64_t now_ms, const void *before, const void *event,
+                             const void *actions) {
     zkl_packing *packing = begin_record(recorder, now_ms, ZKL_RECORD_STEP, machine, number);
     zkl_pack_state(packing, machine, before);
     zkl_pack_event_of(packing, machine, event);
@@ -230,9 +230,8 @@ void zkl_recorder_add_set_step(zkl_recorder *recorder, uint32_t *number, int64_t
                                const zkl_set *before, const zkl_set_event *event,
                                const zkl_set_actions *actions) {
     if (recorder != NULL) {
-        zkl_recorder_add_machine_step(recorder, ZKL_RECORD_SET,
-                                      number_of(recorder, ZKL_RECORD_SET, number), now_ms, before,
-                                      event, actions);
+        add_machine_step(recorder, ZKL_RECORD_SET, number_of(recorder, ZKL_RECORD_SET, number),
+                         now_ms, before, event, actions);
     }
 }
 
@@ -254,9 +253,8 @@ void zkl_recorder_add_lending_step(zkl_recorder *recorder, uint32_t *number, int
                                    const zkl_lending_state *before, const zkl_lending_event *event,
                                    const zkl_lending_actions *actions) {
     if (recorder != NULL && !is_routine(before, event, actions)) {
-        zkl_recorder_add_machine_step(recorder, ZKL_RECORD_LOAN,
-                                      number_of(recorder, ZKL_RECORD_LOAN, number), now_ms, before,
-                                      event, actions);
+        add_machine_step(recorder, ZKL_RECORD_LOAN, number_of(recorder, ZKL_RECORD_LOAN, number),
+                         now_ms, before, event, actions);
     }
 }
 
@@ -265,8 +263,7 @@ void zkl_recorder_add_connecting_step(zkl_recorder *recorder, uint32_t number, i
                                       const zkl_connecting_event *event,
                                       const zkl_connecting_actions *actions) {
     if (recorder != NULL) {
-        zkl_recorder_add_machine_step(recorder, ZKL_RECORD_CONNECTING, number, now_ms, before,
-                                      event, actions);
+        add_machine_step(recorder, ZKL_RECORD_CONNECTING, number, now_ms, before, event, actions);
     }
 }
 

@@ -1,23 +1,24 @@
 /*
- * The flight recorder of a client: the last events of its requests, what they
- * did about them, and the news of its sessions, in a ring of fixed size. The
+ * The flight recorder of a client: the last events of its requests, what they did about them, the
+ * steps of its other state machines, and the news of its sessions, in a ring of fixed size. The
  * ring holds the records of record_packing.h. Text is made of them, one after the other, when
  * somebody asks for it; that allocates nothing, so a program that is about to abort can do it.
  *
- * A ring forgets. So that what is left can be played back, a request's whole
- * state is recorded again whenever its last one is half a ring old, and after
- * every ZKL_RECORD_EVENTS_PER_STATE events: every event in the newer half of the
- * ring comes after a STATE of its request that is still there.
+ * A ring forgets. So that what is left can be played back, a request's whole state is recorded
+ * again whenever its last one is half a ring old, and after every ZKL_RECORD_EVENTS_PER_STATE
+ * events: every event in the newer half of the ring comes after a STATE of its request that is
+ * still there. A step of another machine has the state with it.
  *
- * All functions are called with the client's mutex held, but for opening, closing
- * and those that say otherwise. Those that record do nothing if the recorder is NULL.
+ * All functions are called with the client's mutex held, but for opening, closing and those that
+ * say otherwise. Those that record do nothing if the recorder is NULL, but for the two of a
+ * request's step.
  */
 #pragma once
 
 #include "telemetry/record_format.h"
 
-/** Bytes of the ring for each event that is asked for: those of one of an acquire for which few
- *  wait, with its part of the STATEs. */
+/** Bytes of the ring for each event that is asked for: as an event of an acquire takes if few
+ *  wait, with its share of a STATE. */
 #define ZKL_RECORD_EVENT_BYTES 128
 
 #define ZKL_RECORD_EVENTS_PER_STATE 16
@@ -25,9 +26,10 @@
 typedef struct zkl_recorder zkl_recorder;
 
 /**
- * All memory that it ever needs is allocated here. `events`: ZKL_RECORDED_EVENTS_MIN to
- * ZKL_RECORDED_EVENTS_MAX. `label`: who we are; copied. `directory`: for the record of a broken
- * assertion; copied; NULL: TMPDIR, or /tmp. NULL: out of memory.
+ * Allocates all memory that it ever needs. `events`: for how many there is room if they are of the
+ * usual size, ZKL_RECORDED_EVENTS_MIN to ZKL_RECORDED_EVENTS_MAX. `label`: who we are; copied.
+ * `directory`: for the record of a broken assertion; copied; NULL: TMPDIR, or /tmp. Returns NULL if
+ * it is out of memory.
  */
 zkl_recorder *zkl_recorder_open(int32_t events, const char *label, const char *directory);
 /** NULL is fine. */
@@ -39,16 +41,16 @@ void zkl_format_time(char text[ZKL_TIME_SIZE], int64_t wall_clock_ms);
 
 /* ---- Recording -------------------------------------------------------------- */
 
-/** A number for a session of the client; 0 where nothing is recorded. */
+/** Returns a number for a session of the client; 0 where nothing is recorded. */
 uint32_t zkl_recorder_begin_session(zkl_recorder *recorder);
 void zkl_recorder_add_news(zkl_recorder *recorder, uint32_t session, int64_t now_ms,
                            const zkl_session_news *news);
 
 /** Where a request is in the record. Its owner embeds it, zeroed; the fields are the recorder's. */
 typedef struct zkl_recorded_mark {
-    uint64_t state_at; /* where its last STATE begins, in bytes from the beginning of all */
-    uint32_t number;
-    uint32_t events; /* recorded after that */
+    uint64_t state_at; /* how many bytes had been recorded in all before its last STATE */
+    uint32_t number;   /* of the request; 0: it has none yet */
+    uint32_t events;   /* recorded since its last STATE */
 } zkl_recorded_mark;
 
 /** A request that takes a step. */
@@ -58,30 +60,25 @@ typedef struct zkl_recorded_request {
     zkl_recorded_mark *mark;
 } zkl_recorded_request;
 
-/** A step of a request begins: the request as it is before it. `recorder`: not NULL. */
+/** Begins the record of a step, with the request as it is before it. `recorder`: not NULL. */
 void zkl_recorder_begin_step(zkl_recorder *recorder, const zkl_recorded_request *recorded,
                              int64_t now_ms, const zkl_request *request, const zkl_event *event);
-/** It has these actions. Nothing else was recorded meanwhile. */
+/** Ends it, with the actions of the step. Nothing else was recorded meanwhile. */
 void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_mark *mark,
                            const zkl_actions *actions);
 
-/** A step of another machine: its state as it was before, the event and the actions, which are the
- *  structs of its step. */
-void zkl_recorder_add_machine_step(zkl_recorder *recorder, zkl_record_machine machine,
-                                   uint32_t number, int64_t now_ms, const void *before,
-                                   const void *event, const void *actions);
-
-/** A step of a set. `*number` begins with 0; the first step sets it. */
+/** Records a step of a set: its state as it was before, the event and the actions. `*number` begins
+ *  with 0; the first step sets it. */
 void zkl_recorder_add_set_step(zkl_recorder *recorder, uint32_t *number, int64_t now_ms,
                                const zkl_set *before, const zkl_set_event *event,
                                const zkl_set_actions *actions);
 
-/** The same of a loan. */
+/** Records a step of a loan. Likewise; but see record_format.h for those that are left out. */
 void zkl_recorder_add_lending_step(zkl_recorder *recorder, uint32_t *number, int64_t now_ms,
                                    const zkl_lending_state *before, const zkl_lending_event *event,
                                    const zkl_lending_actions *actions);
 
-/** The same of what connects a session. `number`: that of the session. */
+/** Records a step of what connects a session. `number`: that of the session. */
 void zkl_recorder_add_connecting_step(zkl_recorder *recorder, uint32_t number, int64_t now_ms,
                                       const zkl_connecting *before,
                                       const zkl_connecting_event *event,
@@ -89,28 +86,28 @@ void zkl_recorder_add_connecting_step(zkl_recorder *recorder, uint32_t number, i
 
 /* ---- What it knows ------------------------------------------------------------ */
 
-/** The record as it was at one moment. The recorder must still be there. */
+/** The record as it was at one moment. The recorder must outlive it. */
 typedef struct zkl_record_snapshot {
     const zkl_recorder *recorder; /* of which it reads what never changes */
     const char *ring;
-    uint64_t from; /* where the oldest record begins */
-    uint64_t to;
+    uint64_t from;    /* where the oldest record begins, in bytes from the beginning of all */
+    uint64_t to;      /* where the newest ends */
     uint64_t records; /* in all */
-    uint64_t dropped;
+    uint64_t dropped; /* those of them that the ring has forgotten */
 } zkl_record_snapshot;
 
-/** Bytes of the ring. It never changes: any thread may ask, without the mutex. */
+/** Returns how many bytes the ring has, which never changes. Any thread, without the mutex. */
 size_t zkl_recorder_ring_size(const zkl_recorder *recorder);
 
-/** Takes a snapshot, with a copy of the ring, for which the caller has the memory. NULL: it is the
- *  ring itself, and valid until something else is recorded. */
+/** Takes a snapshot. `copy`: memory of the caller's for a copy of the ring; NULL: the snapshot is
+ *  of the ring itself, and valid until something else is recorded. */
 zkl_record_snapshot zkl_recorder_take_snapshot(const zkl_recorder *recorder, char *copy);
 
-/** Writes the text of a file. Any thread, without the mutex, if the snapshot has a copy. Allocates
- *  nothing. */
+/** Writes the text of a file (record_format.h). Allocates nothing. Any thread, without the mutex,
+ *  if the snapshot has a copy. */
 void zkl_record_snapshot_write(const zkl_record_snapshot *self, zkl_text *text);
 
-/** DIRECTORY/zklock-PID-N-: what the names of files of broken assertions begin with. */
+/** Returns what the names of files of broken assertions begin with: DIRECTORY/zklock-PID-N-. */
 const char *zkl_recorder_file_prefix(const zkl_recorder *recorder);
 
 /* ---- For tests ------------------------------------------------------------------ */
