@@ -261,10 +261,9 @@ void zkl_packing_empty(zkl_packing *self, zkl_record_what what) {
 }
 
 size_t zkl_packing_end(zkl_packing *self) {
-    size_t length = (size_t)(self->at - self->bytes) + ZKL_RECORD_ALIGNMENT - 1;
-    const uint16_t aligned = (uint16_t)(length - length % ZKL_RECORD_ALIGNMENT);
-    (void)put(self->bytes + offsetof(zkl_record_head, length), &aligned, sizeof(aligned));
-    return aligned;
+    const uint16_t length = (uint16_t)(self->at - self->bytes);
+    (void)put(self->bytes + offsetof(zkl_record_head, length), &length, sizeof(length));
+    return length;
 }
 
 void zkl_pack_news(zkl_packing *self, const zkl_session_news *news) {

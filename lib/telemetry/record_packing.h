@@ -46,12 +46,10 @@ typedef enum zkl_record_what {
 typedef struct zkl_record_head {
     int64_t now_ms;
     uint32_t number; /* of the request, session or other that the record is about */
-    uint16_t length; /* of the record, a multiple of ZKL_RECORD_ALIGNMENT */
+    uint16_t length; /* of the record, with this */
     uint8_t what;
     uint8_t machine;
 } zkl_record_head;
-
-#define ZKL_RECORD_ALIGNMENT 8
 
 /** No record is longer. */
 #define ZKL_RECORD_PACKED_MAX 8192

@@ -107,6 +107,22 @@ TEST(request_that_outlives_the_ring_can_be_played_from_a_later_state) {
     bench_close(&bench);
 }
 
+/* Small records fill the ring; then a large one has no room before its end, where others stand. */
+TEST(end_of_ring_that_is_left_free_forgets_what_stood_there) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    const size_t size = zkl_recorder_ring_size(bench.recorder);
+    const zkl_session_news small = { .state = ZKL_SESSION_STATE_EXPIRED };
+    uint64_t written = 0;
+    while (written < size || size - written % size > 60) {
+        zkl_recorder_add_news(bench.recorder, 1, 0, &small);
+        written = zkl_recorder_take_snapshot(bench.recorder, NULL).to;
+    }
+    bench_acquire_and_release(&bench);
+    PLAYED(bench_text(&bench), 5, 1, 0);
+    bench_close(&bench);
+}
+
 TEST(ring_keeps_as_many_events_as_were_asked_for) {
     record_bench bench;
     bench_open(&bench, 1024, NULL);
@@ -318,7 +334,7 @@ TEST(record_whose_length_was_overwritten_is_not_read_beyond_the_ring) {
     fill_ring(&bench);
     size_t size = zkl_recorder_ring_size(bench.recorder);
     char *ring = memory_with_a_guard(size);
-    for (size_t at = size - 512; at < size - sizeof(zkl_record_head); at += ZKL_RECORD_ALIGNMENT) {
+    for (size_t at = size - 512; at < size - sizeof(zkl_record_head); at++) {
         zkl_record_snapshot snapshot = zkl_recorder_take_snapshot(bench.recorder, ring);
         size_t length = at + offsetof(zkl_record_head, length);
         memset(ring + length, 0xff, sizeof(uint16_t));
