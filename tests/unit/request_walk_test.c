@@ -1,6 +1,7 @@
 /*
  * Random walks of a request through a small world: one server's children of
  * one resource, a connection that answers in order, breaks and comes back,
+ * a server that denies the session and goes on answering reads,
  * writes that are applied although their replies are lost, or later than that,
  * sessions that expire, a process that is stopped for longer than its session,
  * leases that run out, others who come, go, copy our names and become readers in
@@ -91,7 +92,7 @@ static struct {
     unsigned grants, failures, losses, rejoins, inspections, ends, late_creates, watches;
     unsigned hand_offs, stops, kept_nodes, deleted_while_held, hold_limits, downgrades, drains;
     unsigned own_downgrades, permits, full, members, data_written, data_deleted;
-    unsigned told, releases_told;
+    unsigned told, releases_told, answers_after_a_denial;
 } seen;
 
 #define CHECK(walk, condition)                                                                     \
@@ -633,10 +634,27 @@ static void answer_all_sent(random_walk *walk, zkl_outcome outcome) {
     }
 }
 
+/* A server that has denied the session goes on answering reads for a while. */
+static void deny(random_walk *walk) {
+    small_world *world = &walk->world;
+    feed_news(walk, ZKL_EVENT_DISCONNECTED, ZKL_OK);
+    while (world->sent_count > 0 && !is_write(world->sent[0].kind) && chance(walk, 80)) {
+        sent_operation oldest = take_sent(world);
+        serve_well(walk, &oldest);
+        seen.answers_after_a_denial++;
+    }
+}
+
 static void disconnect(random_walk *walk) {
+    bool is_denied = chance(walk, 30);
+    if (is_denied) {
+        deny(walk);
+    }
     lose_in_the_server(walk);
     walk->world.connected = false;
-    feed_news(walk, ZKL_EVENT_DISCONNECTED, ZKL_OK);
+    if (!is_denied) {
+        feed_news(walk, ZKL_EVENT_DISCONNECTED, ZKL_OK);
+    }
     answer_all_sent(walk, ZKL_OUTCOME_UNKNOWN);
 }
 
@@ -1045,4 +1063,5 @@ TEST(random_walks_keep_the_rules_and_come_to_an_end) {
     EXPECT(seen.members > SEEDS / 50);
     EXPECT(seen.told > SEEDS / 1000);
     EXPECT(seen.releases_told > SEEDS / 500);
+    EXPECT(seen.answers_after_a_denial > SEEDS / 10);
 }

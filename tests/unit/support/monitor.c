@@ -160,6 +160,7 @@ static void check_verdict(request_monitor *monitor, zkl_action action, const cha
     monitor->verdicts++;
     CHECK(monitor->verdicts == 1);
     if (action.kind == ZKL_ACTION_GRANT) {
+        CHECK(monitor->connected);
         CHECK(!monitor->called_off);
         CHECK(!monitor->leaving);
         CHECK(!monitor->needs_lease || monitor->lease_runs);
