@@ -172,19 +172,20 @@ class Sells:
         self.assertEqual(len(self.shop[0].logged("harmed", order=f"late-{self.sku}")), 1)
 
     def test_nobody_waits_for_the_transactions_of_one_that_is_cut_off(self):
-        other, third = f"{self.sku}-2", f"{self.sku}-3"
-        for sku in (self.sku, other, third):
-            self.shop.add(sku, 1000)
+        others = [f"{self.sku}-{i}" for i in range(8)]
+        free = f"{self.sku}-free"
+        for sku in (self.sku, free, *others):
+            self.shop.add(sku, 10000)
         with concurrent.futures.ThreadPoolExecutor(9) as pool:
             over = threading.Event()
 
-            def buy(_):
+            def buy(sku):
                 while not over.is_set():
-                    self.shop[0].order(other)
-            crowd = [pool.submit(buy, i) for i in range(8)]
+                    self.shop[0].order(sku)
+            crowd = [pool.submit(buy, sku) for sku in others]
             late = pool.submit(self.shop[0].order, self.sku, key=f"late-{self.sku}", harm="cut_database", harm_ms=4000)
             wait_until(lambda: self.shop[0].logged("harmed", order=f"late-{self.sku}"), "it is cut off")
-            placed = [self.shop[1].order(third)[0] for _ in range(3)]
+            placed = [self.shop[1].order(free)[0] for _ in range(3)]
             reads = self.shop[0].get("/products")[0]
             self.assertFalse(late.done())
             over.set()
@@ -204,6 +205,7 @@ class Sells:
     def test_all_of_several_segments_without_a_lock(self):
         self.shop.add(self.sku, 5, segments=3)
         self.assertEqual(self.shop[0].order(self.sku, 5, lock=False)[0], 201)
+        self.assertEqual(self.shop.product(self.sku)["left"], 0)
         self.assertEqual(self.shop[0].order(self.sku, 1, lock=False)[0], 409)
 
     def test_too_much_without_a_lock(self):
