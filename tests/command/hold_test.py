@@ -44,7 +44,7 @@ class Holds(Scripts):
         self.assertEqual(self.queue(), [])
 
     def test_until_a_signal_if_it_has_no_input(self):
-        for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
+        for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT:
             process, _ = self.hold(stdin=subprocess.DEVNULL)
             time.sleep(0.2)
             self.assertIsNone(process.poll())
@@ -91,6 +91,13 @@ class Holds(Scripts):
         _, err = self.end(process, 70)
         self.assertIn("standard output", err)
         self.assertEqual(self.queue(), [])
+        reading, writing = os.pipe()
+        os.close(reading)
+        process = subprocess.Popen([ZKLOCK, "hold", *QUICK, self.resource], stdin=subprocess.PIPE, stdout=writing,
+                                   stderr=subprocess.PIPE, text=True)
+        self.started.append(process)
+        os.close(writing)
+        self.assertIn("Broken pipe", self.end(process, 70)[1])
 
     def test_nothing_of_it_is_left_if_zklock_is_killed(self):
         process, _ = self.hold()
@@ -191,6 +198,14 @@ class HoldsOnATerminal(TerminalTest):
             pass
         self.expect("got-typed")
 
+    def test_in_the_background_until_the_terminal_is_gone(self):
+        self.type("trap '' HUP\n" + self.command(after="&"))
+        self.wait_for_queue(1)
+        time.sleep(0.3)
+        with open("/dev/null", "rb") as nothing:
+            os.dup2(nothing.fileno(), self.terminal)  # which closes it
+        self.wait_for_queue(0)
+
     def test_and_gives_it_back_to_a_script(self):
         with open(self.path("script"), "w", encoding="utf-8") as file:
             file.write(self.command(after=">line") + "echo ended-$?\nread x\necho read-$x\n")
@@ -277,6 +292,11 @@ class Observes(Scripts):
         one = json.loads(self.run_it(0, "observe", "--json", "--count", "1", self.resource)[0])
         self.assertEqual((one["token"], one["node"], one["text"]), (int(token), node, "\u00fc"))
         self.assertEqual(one["session"], self.queue()[0]["session"])
+
+    def test_a_lock_without_a_text(self):
+        observer = self.follow()
+        _, (token, node) = self.hold()
+        wait_until(lambda: observer.stdout.readline() == f"{token} {node}\n", "its line")
 
     def test_until_nobody_reads(self):
         observer = self.follow()

@@ -76,6 +76,7 @@ class Logs(CommandTest):
             self.assertEqual(events[event]["resource"], self.resource, event)
             self.assertEqual(events[event]["token"], events["acquired"]["token"])
         self.assertEqual(events["child_ended"]["exit_status"], 3)
+        self.assertNotIn("exit_status", events["child_started"])
         self.assertGreaterEqual(events["released"]["held_ms"], 0)
         self.assertRegex(events["acquired"]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
         self.assertEqual(events["acquired"]["level"], "info")
@@ -96,6 +97,15 @@ class Logs(CommandTest):
         self.assertIn("acquired", self.events("log.1"))
         self.assertNotIn("released", self.events("log.1"))
         self.assertIn("released", self.events())
+
+    def test_a_loss_with_its_reason_for_nobody_else_to_read(self):
+        process, _ = self.start_holder("--log", "log")
+        self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
+        self.end(process, 75)
+        lost = self.events()["lost"]
+        self.assertEqual((lost["resource"], lost["level"]), (self.resource, "error"))
+        self.assertIn("deleted", lost["status"])
+        self.assertEqual(os.stat(self.path("log")).st_mode & 0o027, 0)
 
     def test_whole_lines_of_many_at_once(self):
         processes = [self.start("run", *QUICK, "--log", "log", self.resource, "true") for _ in range(10)]

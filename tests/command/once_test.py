@@ -254,8 +254,10 @@ class Once(CommandTest):
     def test_shows_marks_of_before_and_of_strangers(self):
         path = f"/locks/{self.resource}/done"
         create(["/locks/" + self.resource, path])
-        for data, text in ((b"asked_ms=86400000\ntoken=1\n", "1970|ago"), (b"", "no success"), (b"\xff\x1b[2J\0\n\n=", "no success"),
-                           (b"asked_ms=1\ntoken=x\nperiod_ms=-1\nhost=\x1b[2Jx\ntook_ms=99999999999999999999\n", "on .\\[2Jx"),
+        for data, text in ((b"asked_ms=86400000\ntoken=1\n", "1970|ago"), (b"", "no success"),
+                           (b"asked_ms=86400000\nperiod_ms=86400000\n", "due since: 1970-01-03 00:00:00 UTC, "),
+                           (b"\xff\x1b[2J\0\n\n=", "no success"),
+                           (b"asked_ms=1\ntoken=x\nperiod_ms=-1\nhost=\x1b[2Jx\ntook_ms=99999999999999999999\n", "on .\\[2Jx\n"),
                            (b"asked_ms=1\ntext=" + b"x" * 9999, "another than 'xxx"),
                            (b"asked_ms=9223372036854775807\nperiod_ms=86400000\n", "no success"),
                            (b"asked_ms=253402300799999\nperiod_ms=86400000\nended_ms=-9223372036854775808\n", "last success: .* ago")):
@@ -273,6 +275,7 @@ class Once(CommandTest):
         self.assertIsNone(json.loads(self.run_it(0, "status", "--json", self.resource + "x")[0])["once"])
 
     def test_is_due_again_after_a_reset(self):
+        self.assertIn("no mark is there", self.run_it(0, "once", "--reset", self.resource)[1])
         self.once(0)
         self.assertEqual(self.run_it(0, "once", "--reset", self.resource), ("", ""))
         self.once(0)

@@ -77,6 +77,7 @@ class Ends(CommandTest):
             ("--session-timeout", "never", self.resource, "true"): "session-timeout 'never'",
             ("--grace", "29s", self.resource, "true"): "at most",
             ("--revocable", "--on-lost", "ignore", self.resource, "true"): "contradict",
+            ("--restart", "--on-lost", "ignore", self.resource, "true"): "contradict",
         }
         for arguments, message in wrong.items():
             with self.subTest(arguments):
@@ -587,6 +588,17 @@ class Keeps(CommandTest):
         _, err = self.end(process, 75)
         self.assertIn("the process that keeps the session is dead", err)
 
+    def test_it_not_if_it_is_lost_or_a_signal_comes_while_the_command_runs(self):
+        began = time.monotonic()
+        process, _ = self.start_holder("--min-hold", "60s", command="trap 'exit 3' TERM; echo $$ >pid; while :; do sleep 0.05; done")
+        self.signal(process, signal.SIGTERM)
+        self.end(process, 3)
+        os.remove(self.path("pid"))
+        process, _ = self.start_holder("--min-hold", "60s")
+        self.run_it(0, "break", "--yes", self.resource, self.queue()[0]["node"])
+        self.end(process, 75)
+        self.assertLess(time.monotonic() - began, PATIENCE_S)
+
     def test_nothing_longer_than_max_hold(self):
         self.run_it(64, "run", "--min-hold", "2s", "--max-hold", "1s", self.resource, "true")
 
@@ -619,6 +631,29 @@ class Restarts(CommandTest):
         process.communicate(timeout=10)
         self.assertEqual(self.queue(), [])
         self.assertEqual(self.text_of("runs"), "run\n")
+
+    def test_but_not_without_the_lock(self):
+        """It is lost, or given up, in the pause before the restart."""
+        for verb in ["break", "--yes"], ["revoke"]:
+            process = self.start("run", *QUICK, "--restart-pause", "60s", "--revocable", self.resource, "-c", "echo ran >ran; exit 1")
+            wait_until(lambda: self.text_of("ran") != "", "it has run")
+            time.sleep(0.3)
+            self.run_it(0, *verb, self.resource, self.queue()[0]["node"])
+            self.end(process, 75)
+            os.remove(self.path("ran"))
+
+    def test_but_not_while_the_lock_is_released(self):
+        """Which takes longer than the pause: the servers do not answer."""
+        cable = Cable()
+        process = self.start("run", "--hosts", cable.address, "--restart", self.resource, "-c", "echo run >>runs; exit 3")
+        wait_until(lambda: self.text_of("runs") != "", "the child has run")
+        time.sleep(0.3)
+        cable.is_whole = False
+        self.signal(process, signal.SIGTERM)
+        self.end(process, 3)
+        self.assertEqual(self.text_of("runs"), "run\n")
+        cable.is_whole = True
+        self.wait_for_queue(0)
 
     def test_but_not_after_it_was_asked_to_end(self):
         """As `systemctl stop` does, and the command then fails."""
