@@ -112,7 +112,7 @@ class Instance:
     def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            self.forget()
+        self.forget()
         return self.process.returncode
 
 
