@@ -26,6 +26,7 @@ enum {
     NUMBER_SIZE = 24,
     MOMENT_SIZE = 64,
     MESSAGE_SIZE = 2048,
+    DATAGRAM_SIZE = MESSAGE_SIZE + 128, /* priority, moment and process id as well */
     FILE_MODE = 0640,
     SEND_US = 200000
 };
@@ -137,7 +138,7 @@ static void write_to_journal(const log_entry *entry) {
  * it. */
 static void write_to_syslog(const log_entry *entry) {
     char line[MESSAGE_SIZE];
-    char datagram[MESSAGE_SIZE + sizeof(IDENTIFIER) + 2 * NUMBER_SIZE + MOMENT_SIZE];
+    char datagram[DATAGRAM_SIZE];
     char moment[MOMENT_SIZE];
     time_t now = time(NULL);
     struct tm parts = { 0 };
