@@ -152,7 +152,7 @@ const subcommand break_subcommand = {
     .summary = "Deletes the node of a holder that is gone, or of one that waits.",
     .options = break_options,
     .examples = "  zklock break x _c_16f7ef82-0043-87ad-a238-442b3b5a49dd-lock-0000000007\n"
-                "  zklock break --yes backup lock-0000000007   # in a script\n",
+                "  zklock break --yes x \"$node\"   # in a script\n",
     .take = act_take,
     .self = &arguments,
     .run = run_break

@@ -53,7 +53,7 @@ static int run_clean(const subcommand *of, const settings *all, int argc, char *
 }
 
 static const option_description options[] = {
-    { OPTION_IDLE, '\0', "idle", "TIME", "how long they must be idle (default: 1m)" },
+    { OPTION_IDLE, '\0', "idle", "TIME", "idle for this long, which it waits (default: 1m)" },
     { OPTION_DRY_RUN, '\0', "dry-run", NULL, "only print what would be removed" },
     { 0, '\0', NULL, NULL, NULL }
 };
