@@ -7,6 +7,7 @@ import random
 import signal
 import sqlite3
 import sys
+import time
 import unittest
 import uuid
 
@@ -150,6 +151,21 @@ class Sells:
 
     def test_nothing_for_a_holder_that_was_stopped(self):
         self.judge_late_write(*self.harm_a_holder("stop", harm_ms=30000))
+
+    def test_a_stop_that_was_ended_by_hand_ends_no_later_one(self):
+        ends = time.monotonic() + 6
+        self.harm_a_holder("stop", harm_ms=6000)
+        self.sku += "-again"
+        self.shop.add(self.sku, 1)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            late = pool.submit(self.shop[0].order, self.sku, key=self.sku, harm="stop", harm_ms=30000)
+            wait_until(lambda: self.shop[0].logged("harmed", order=self.sku), "it is harmed again")
+            time.sleep(max(ends + 0.5 - time.monotonic(), 0))
+            with open(f"/proc/{self.shop[0].process.pid}/stat", encoding="ascii") as file:
+                state = file.read().rsplit(")", 1)[1].split()[0]
+            self.shop[0].process.send_signal(signal.SIGCONT)
+            late.result()
+        self.assertEqual(state, "T")
 
     def test_nothing_for_a_holder_that_is_cut_off_from_zookeeper(self):
         self.judge_late_write(*self.harm_a_holder("cut_zookeeper", harm_ms=6000))

@@ -52,6 +52,7 @@ static void stop_process(int64_t ms) {
     if (waker > 0) {
         (void)raise(
             SIGSTOP); /* raised by this thread, which after kill() could run on for a while */
+        (void)kill(waker, SIGKILL); /* somebody else may have woken us: it must end no later stop */
     }
 }
 
