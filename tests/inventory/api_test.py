@@ -166,6 +166,7 @@ class Sells:
             self.shop[0].process.send_signal(signal.SIGCONT)
             late.result()
         self.assertEqual(state, "T")
+        wait_until(lambda: self.shop[0].get("/health")[0] == 200, "it is back")
 
     def test_nothing_for_a_holder_that_is_cut_off_from_zookeeper(self):
         self.judge_late_write(*self.harm_a_holder("cut_zookeeper", harm_ms=6000))
