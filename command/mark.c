@@ -164,22 +164,31 @@ int mark_look(mark *self, zkl_client *client, const job *what, const zkl_grant *
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* Replaces the mark in a transaction that the servers carry out only while the lock is held. */
-static int mark_replace(const mark *self, bool exists, zkl_lock *lock, const char *data) {
+/* Replaces the mark in a transaction that the servers carry out only while the lock is held.
+ * Without data none takes its place. */
+static int replace_at(const char *path, bool exists, zkl_lock *lock, const char *data) {
     zkl_transaction *transaction = NULL;
     int status = zkl_transaction_begin(lock, &transaction);
     if (status == ZKL_OK && exists) {
-        status = zkl_transaction_delete(transaction, self->path, ZKL_ANY_VERSION);
+        status = zkl_transaction_delete(transaction, path, ZKL_ANY_VERSION);
     }
-    if (status == ZKL_OK) {
-        status = zkl_transaction_create(transaction, self->path, data, strlen(data),
-                                        ZKL_CREATE_PERSISTENT);
+    if (status == ZKL_OK && data != NULL) {
+        status =
+            zkl_transaction_create(transaction, path, data, strlen(data), ZKL_CREATE_PERSISTENT);
     }
     if (status == ZKL_OK) {
         status = zkl_transaction_commit(transaction, WRITE_MS, NULL);
     }
     zkl_transaction_free(transaction);
     return status;
+}
+
+static int mark_replace(const mark *self, bool exists, zkl_lock *lock, const char *data) {
+    return replace_at(self->path, exists, lock, data);
+}
+
+int mark_delete(const char *path, zkl_lock *lock) {
+    return replace_at(path, true, lock, NULL);
 }
 
 /* Writes the lines of a success. */

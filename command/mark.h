@@ -65,6 +65,10 @@ void mark_find_path(char path[ZKL_TRANSACTION_PATH_MAX + 1], zkl_client *client,
  *  the status of what failed. */
 int mark_read(mark_content *content, zkl_client *client, const char *path);
 
+/** Deletes a mark that exists, in a transaction that is guarded by the job's lock. Returns the
+ *  transaction's status. */
+int mark_delete(const char *path, zkl_lock *lock);
+
 /** Returns when the job is due again, by the servers' clock; 0: it is not known, or not a matter of
  *  time. */
 int64_t mark_due_ms(const mark_content *content);

@@ -175,23 +175,13 @@ typedef struct reset {
 
 static int delete_mark(zkl_client *client, zkl_lock *lock, const char *name) {
     char path[ZKL_TRANSACTION_PATH_MAX + 1];
-    zkl_transaction *transaction = NULL;
     mark_content content;
     mark_find_path(path, client, name);
     int status = mark_read(&content, client, path);
-    if (status != ZKL_OK || !content.exists) {
+    if (status == ZKL_OK && !content.exists) {
         say("%s: no mark is there", name);
-        return status;
     }
-    status = zkl_transaction_begin(lock, &transaction);
-    if (status == ZKL_OK) {
-        status = zkl_transaction_delete(transaction, path, ZKL_ANY_VERSION);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_transaction_commit(transaction, ASK_TIMEOUT_MS, NULL);
-    }
-    zkl_transaction_free(transaction);
-    return status;
+    return status == ZKL_OK && content.exists ? mark_delete(path, lock) : status;
 }
 
 static void say_who_runs_it(zkl_client *client, const char *name) {
