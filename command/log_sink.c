@@ -97,9 +97,9 @@ static bool send_to(const char *path, const char *bytes, size_t length) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     const struct timeval patience = { .tv_usec = SEND_US };
     int sender = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    (void)setsockopt(sender, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
     bool is_sent = sender >= 0 &&
+                   setsockopt(sender, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
                    connect(sender, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
                    (length == 0 || send(sender, bytes, length, MSG_NOSIGNAL) == (ssize_t)length);
     int why = errno;
