@@ -88,17 +88,18 @@ class Outage(CommandTest):
         wait_until(lambda: self.nodes() == [], "it is released", SOON_S)
 
     def test_the_lock_of_one_that_is_killed_meanwhile_stays_for_its_session_timeout(self):
-        """The servers count it from their return."""
+        """The servers count it from their return. (How long they take to return is theirs: a busy machine may need more
+        than the session timeout, and then the lock is free when the first answer comes.)"""
         process, child = self.start_holder("--on-lost", "ignore")
         holder = self.holder_process_of(process, child)
-        before = self.nodes()
         ensemble("kill")
         for pid in holder, process.pid:
             self.signal(pid, signal.SIGKILL)
         time.sleep(2 * SESSION_S)
+        began = time.monotonic()
         ensemble("start")
-        self.assertEqual(self.nodes(), before)
         wait_until(lambda: self.nodes() == [], "the session times out", SESSION_S + SOON_S)
+        self.assertGreaterEqual(time.monotonic() - began, SESSION_S)
 
     def test_a_success_that_cannot_be_marked_is_repeated(self):
         job = ["once", *QUICK, "--period", "100d", self.resource, "-c", "echo ran >>ran; sleep 0.5"]
