@@ -529,9 +529,9 @@ static int look_at_mark(holder *self, bool *is_due) {
         say_status(self->job->resources[0], status);
     } else if (!*is_due && self->job->until_changed == NULL &&
                self->mark.last.asked_ms - self->mark.asked_ms > CLOCKS_DIFFER_MS) {
-        say("%s: not due before a time that was marked when the servers' clock was ahead; delete "
-            "%s",
-            self->job->resources[0], self->mark.path);
+        say("%s: not due before a time that was marked when the servers' clock was ahead; to run "
+            "it anew: zklock once --reset %s",
+            self->job->resources[0], self->job->resources[0]);
     } else if (!*is_due && has_audience(self)) {
         say("%s: done already", self->job->resources[0]);
     }

@@ -65,7 +65,7 @@ class Once(CommandTest):
         self.once(0, "--period", LONG)
         set_data(f"/locks/{self.resource}/done", b"asked_ms=99999999999999\ntoken=1\n")
         _, err = self.once(0, "--period", LONG)
-        self.assertIn(f"delete /locks/{self.resource}/done", err)
+        self.assertIn(f"to run it anew: zklock once --reset {self.resource}", err)
         self.assertEqual(self.runs(), 1)
 
     def test_wrong_use(self):
