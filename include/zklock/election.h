@@ -233,8 +233,10 @@ typedef struct zkl_leader {
  * - Changes that follow each other faster than the callback returns may be merged. The last one is
  *   always reported.
  * - A lower term never comes after a higher one. (After a restore of the ensemble from a backup
- *   terms may start lower again: then open a new observer.) After reconnecting to a lagging server
- *   in a new session, an observer may hear "nobody leads" and then the same leader again.
+ *   terms may start lower again: then open a new observer. If somebody makes a node of the queue
+ *   anew by hand, it has a higher term than those behind it: after it, these are not reported.)
+ *   After reconnecting to a lagging server in a new session, an observer may hear "nobody leads"
+ *   and then the same leader again.
  * - It is the state of a moment ago. It reports that the leader's node has gone, not that the
  *   leader has stopped its work. A leader that is reported may not know it yet, or may still wait
  *   for its lease.

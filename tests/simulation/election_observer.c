@@ -187,11 +187,17 @@ static int64_t well_since_us(const election_observer *self) {
     return oracle.healed_us + election_observers_well_after_ms(self->plan->client) * US_PER_MS;
 }
 
+/* Where somebody has made a node anew in the place of another, those behind it have lower terms,
+ * and an observer that was told of it is told of none of these. */
+static bool has_lower_term_than_was_told(const election_observer *self, const node_record *leader) {
+    return leader != NULL && leader->czxid < self->highest_term;
+}
+
 static void look(election_observer *self) {
     const node_record *leader = find_leader(self);
     int64_t now_us = zkl_world_now_us();
     if (!self->is_open || leader != self->leader || !is_connected(self) ||
-        now_us < well_since_us(self)) {
+        has_lower_term_than_was_told(self, leader) || now_us < well_since_us(self)) {
         self->leader = leader;
         self->steady_since_us = now_us;
         return;
