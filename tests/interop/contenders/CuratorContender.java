@@ -47,6 +47,11 @@ final class CuratorContender {
         String node() throws Exception;
 
         Collection<String> contenders() throws Exception;
+
+        /** False: it knows that it does not hold any more. */
+        default boolean isHeld() {
+            return true;
+        }
     }
 
     // ---- Locks ----------------------------------------------------------------------------
@@ -150,6 +155,11 @@ final class CuratorContender {
         }
 
         @Override
+        public boolean isHeld() {
+            return latch.hasLeadership();
+        }
+
+        @Override
         public String node() {
             return latch.getOurPath();
         }
@@ -160,13 +170,17 @@ final class CuratorContender {
         }
     }
 
-    /** It leads for as long as its listener does not return. */
+    /**
+     * It leads for as long as its listener does not return. The adapter ends the term when the
+     * connection is suspended, as Curator's documentation asks for; autoRequeue has it queue again.
+     */
     private static final class Selector implements Lock {
         private final CuratorFramework client;
         private final String path;
         private final String identifier;
         private LeaderSelector selector;
         private CountDownLatch ends;
+        private volatile boolean resigned;
 
         private Selector(CuratorFramework client, String path, String identifier) {
             this.client = client;
@@ -179,14 +193,23 @@ final class CuratorContender {
             CountDownLatch began = new CountDownLatch(1);
             CountDownLatch end = new CountDownLatch(1);
             ends = end;
+            resigned = false;
             selector = new LeaderSelector(client, path, new LeaderSelectorListenerAdapter() {
                 @Override
                 public void takeLeadership(CuratorFramework ignored) throws InterruptedException {
+                    if (began.getCount() == 0) {
+                        return; // it was asked for one term
+                    }
                     began.countDown();
-                    end.await();
+                    try {
+                        end.await();
+                    } finally {
+                        resigned = true;
+                    }
                 }
             });
             selector.setId(identifier);
+            selector.autoRequeue();
             selector.start();
             boolean leads = false;
             try {
@@ -203,6 +226,11 @@ final class CuratorContender {
         public void release() {
             ends.countDown();
             selector.close();
+        }
+
+        @Override
+        public boolean isHeld() {
+            return !resigned;
         }
 
         @Override
@@ -351,7 +379,7 @@ final class CuratorContender {
                 worker.interrupt();
                 return "ok";
             case "held":
-                return lost.get() == lostAtGrant ? "ok" : "lost";
+                return lost.get() == lostAtGrant && lock.isHeld() ? "ok" : "lost";
             case "contenders":
                 Collection<String> contenders = lock.contenders();
                 return contenders == null ? "unsupported" : "ok " + json(contenders);
@@ -371,7 +399,7 @@ final class CuratorContender {
 
     private static String json(Collection<String> texts) {
         List<String> quoted = new ArrayList<>();
-        texts.forEach(text -> quoted.add('"' + text + '"'));
+        texts.forEach(text -> quoted.add('"' + text.replace("\n", "\\n").replace("\"", "\\\"") + '"'));
         return quoted.toString();
     }
 

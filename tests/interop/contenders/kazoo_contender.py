@@ -9,7 +9,7 @@ import threading
 import time
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import CancelledError, KazooException, LockTimeout
+from kazoo.exceptions import CancelledError, LockTimeout
 from kazoo.protocol.states import KazooState
 from kazoo.recipe.lock import Lock, ReadLock, Semaphore, WriteLock
 
@@ -38,12 +38,43 @@ class SharedReadLock(Lock):
         self._contenders_re = re.compile(r"(?:%s|-__WRIT__|-lock-)(-?\d{10})$" % self.prefix)
 
 
+class Granting(SharedLock):
+    """No lock: it does not look at the queue. With it the harness shows that it would see that."""
+
+    def _get_predecessor(self, node):
+        return None
+
+
+class Staying(SharedLock):
+    """It leaves its node behind when it gives up: the same."""
+
+    def _best_effort_cleanup(self):
+        pass
+
+
+class Overtaking(SharedLock):
+    """It waits for the first in the queue, and for nobody else: the same."""
+
+    first = None
+
+    def acquire(self, *arguments, **options):
+        self.first = None
+        return super().acquire(*arguments, **options)
+
+    def _get_predecessor(self, node):
+        nearest = super()._get_predecessor(node)
+        names = sorted(self.client.get_children(self.path), key=lambda name: name[-10:])
+        self.first = self.first or names[0]
+        return self.first if nearest and self.first in names else None
+
+
 PATTERNS = {"extra_lock_patterns": ("lock-", "__READ__", "__WRIT__")}
 KINDS = {
     "lock": (Lock, {}), "read": (ReadLock, {}), "write": (WriteLock, {}),
     "lock-pattern": (Lock, {"extra_lock_patterns": ("lock-",)}),
     "lock-patterns": (Lock, PATTERNS), "read-patterns": (ReadLock, PATTERNS), "write-patterns": (WriteLock, PATTERNS),
     "shared-lock": (SharedLock, {}), "shared-read": (SharedReadLock, {}), "shared-write": (SharedWriteLock, {}),
+    "granting": (Granting, {}), "staying": (Staying, {}), "overtaking": (Overtaking, {}),
     "semaphore": (Semaphore, {"max_leases": PERMITS}), "election": (None, {}),
 }
 READERS = ("read", "read-patterns", "shared-read")
@@ -178,7 +209,7 @@ class Contender:
             said = "timeout"
         except CancelledError:
             said = "cancelled"
-        except (KazooException, ValueError, OSError) as failure:
+        except Exception as failure:  # pylint: disable=broad-except
             said = f"failed {type(failure).__name__}: {failure}".replace("\n", " ")
         sys.stdout.write(f"{words[0]} {said}\n")
         sys.stdout.flush()

@@ -3,14 +3,13 @@ import os
 import subprocess
 
 from .contender import Contender
+from .jars import JARS
 from .servers import HOSTS, TOP
 
 # Where CMake and tests/interop/run have put what they made.
 BUILD = os.environ.get("ZKLOCK_BUILD", f"{TOP}/build/debug")
 HERE = f"{TOP}/tests/interop/contenders"
-JARS = ("curator-recipes", "curator-framework", "curator-client", "zookeeper-jute", "zookeeper", "guava", "slf4j-api",
-        "slf4j-nop")
-CLASS_PATH = ":".join([f"{BUILD}/tests/interop/classes", *(f"/usr/share/java/{jar}.jar" for jar in JARS)])
+CLASS_PATH = ":".join([f"{BUILD}/tests/interop/classes", *JARS])
 JAVA = ["java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-cp", CLASS_PATH]
 PROGRAMS = {
     "zklock": [f"{BUILD}/tests/interop/interop_zklock"],
@@ -30,3 +29,10 @@ def start(side, library, kind, path, hosts=HOSTS, session_ms=SESSION_MS):
 def package(name):
     said = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", name], capture_output=True, text=True, check=False)
     return said.stdout
+
+
+def versions(client):
+    """`client` asks the server."""
+    return {"ZooKeeper's servers": ".".join(map(str, client.server_version())),
+            "Curator": package("libcurator-recipes-java"), "kazoo": package("python3-kazoo"),
+            "ZooKeeper's client in Java": package("libzookeeper-java"), "libzookeeper": package("libzookeeper-mt2")}

@@ -6,7 +6,7 @@ from . import libraries, servers
 from .contender import PATIENCE_S, Unexpected
 
 # For what must not happen: it would come within a few round trips.
-QUIET_S = 0.3
+QUIET_S = 0.4
 
 
 def wait_until(holds, what, within_s=PATIENCE_S):
@@ -32,7 +32,7 @@ class Stage:
         self.tree = servers.Tree(client, path)
         self.path = path
         self.sides = sides
-        self.kept = {side.name: [] for side in sides}
+        self.kept = {}
         self.guests = []
         self.proxies = []
 
@@ -46,7 +46,7 @@ class Stage:
 
     def team(self, side, size):
         """Contenders that steps share; each leaves them as it found them."""
-        kept = self.kept[side.name]
+        kept = self.kept.setdefault(side.name, [])
         while len(kept) < size:
             kept.append(self.start(side))
         return kept[:size]
@@ -92,7 +92,7 @@ class Stage:
         for one in self.proxies:
             one.end()
         self.guests, self.proxies = [], []
-        self.kept = {side.name: [] for side in self.sides}
+        self.kept = {}
 
     def close(self):
         self.end_all()

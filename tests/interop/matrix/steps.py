@@ -2,6 +2,7 @@
 
 `stage.sides` are two: in a cell ours and theirs, in a control run twice theirs.
 """
+import functools
 import json
 import os
 import subprocess
@@ -10,7 +11,7 @@ import time
 
 from . import libraries, servers
 from .contender import Unexpected
-from .stage import QUIET_S, wait_until
+from .stage import QUIET_S, Side, wait_until
 
 ROUNDS = 250
 COUNT_WITHIN_S = 240
@@ -31,7 +32,12 @@ WAITS, BESIDE, REFUSED, HANGS = "waits", "beside", "refused", "hangs"
 
 
 def meet(stage, holder, other):
-    """What `other` does while `holder` holds."""
+    """What the other side does while the first one holds. Both have acquired before: a first time is slow in Java."""
+    holder, other = stage.one(holder), stage.one(other)
+    for one in (holder, other):
+        one.acquire()
+        one.release()
+    stage.await_queue(0)
     holder.acquire()
     before = stage.tree.count()
     other.begin_acquire()
@@ -107,13 +113,27 @@ def judged(contenders, answers, written, seconds):
     return measured
 
 
+def mixed_counter(stage):
+    """Where both sides share: a writer of each side beside a reader of each."""
+    return count([one for side in [*stage.sides, *map(writer_of, stage.sides)] for one in stage.team(side, 1)])
+
+
+# Of each kind that shares.
+WRITERS = {"read": "write", "reader": "writer", "kazoo-read": "kazoo-write", "read-patterns": "write-patterns",
+           "shared-read": "shared-write"}
+
+
+def writer_of(side):
+    return Side(side.name + "-writer", side.library, WRITERS[side.kind])
+
+
 # ---- Order ----------------------------------------------------------------------------------------------------------
 
 def order(stage):
     """Who is queued first is granted first, whichever language it is in."""
-    for first, second in (stage.sides, stage.sides[::-1]):
-        line_up(stage, [who for pair in zip(stage.team(first, 2), stage.team(second, 2)) for who in pair])
-    return {"queues": 2, "contenders": 4}
+    for sides in (stage.sides, stage.sides[::-1]):
+        line_up(stage, [one for turn in zip(*(stage.team(side, 2) for side in sides)) for one in turn])
+    return {"queues": 2, "contenders": 2 * len(stage.sides)}
 
 
 def line_up(stage, queue):
@@ -167,9 +187,13 @@ def leaves(stage, side, other, leave):
         stage.await_queue(1)
         behind.begin_acquire()
     stage.await_queue(2)
-    stage.still_waits(behind)
-    holder.release()
-    behind.granted()
+    if behind.looks:  # it shares with the holder
+        behind.granted()
+        holder.release()
+    else:
+        stage.still_waits(behind)
+        holder.release()
+        behind.granted()
     behind.release()
     stage.await_queue(0)
     return {"answered": answer.status}
@@ -303,9 +327,33 @@ def listed_by_command(stage):
     return len(json.loads(said.stdout)["contenders"])
 
 
+def revoker(stage):
+    """Each asks the other's holder for the lock, by its own means, and the holder is told."""
+    ours, theirs = map(stage.one, stage.sides)
+    for holder, other in ((theirs, ours), (ours, theirs)):
+        node = holder.acquire()
+        told = other.ask(f"revoke {node}")
+        require(told.status == "ok", f"{other.name}: {told}")
+        wait_until(lambda one=holder: one.ask("told revoked").text == "1", f"{holder.name} is told", NEWS_WITHIN_S)
+        holder.release()
+    return {}
+
+
 STEPS = {"counter": counter, "order": order, "seen": seen}
+MORE_STEPS = {"mixed counter": mixed_counter, "revoker": revoker}
 STEPS_OF_A_SIDE = {
     "holder killed": holder_killed, "waiter cancelled": waiter_cancelled, "waiter timed out": waiter_timed_out,
     "holder's session ended": holders_session_ended, "waiter's session ended": waiters_session_ended,
     "holder reconnects": holder_reconnects, "waiter reconnects": waiter_reconnects,
 }
+
+
+def steps_of(sides, share=False):
+    """By name, what to call with a stage; where both sides share there is no order, and nobody waits."""
+    if share:
+        return {"mixed counter": mixed_counter}
+    steps = dict(STEPS)
+    for name, function in STEPS_OF_A_SIDE.items():
+        for side, other in (sides, sides[::-1]):
+            steps[f"{name}, {side.name}"] = functools.partial(function, side=side, other=other)
+    return steps
