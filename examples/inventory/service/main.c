@@ -115,7 +115,9 @@ static void service_leave(api *all, feed *live, int finish_ms) {
 }
 
 static int service_run(const settings *given) {
-    shop its = { .instance = given->instance, .patience_ms = settings_number(given->patience_ms) };
+    shop its = { .instance = given->instance,
+                 .patience_ms = settings_number(given->patience_ms),
+                 .has_plain_locks = settings_number(given->plain_locks) != 0 };
     api all = { .shop = &its,
                 .waiting_max = settings_number(given->waiting),
                 .has_page = settings_number(given->page) != 0,

@@ -18,6 +18,7 @@
     X(patience_ms, "10000", 1, 600000) /* for the locks of an order */                             \
     X(finish_ms, "20000", 0, 600000)   /* after SIGTERM, for orders to end by themselves */        \
     X(session_timeout_ms, "10000", 100, 600000)                                                    \
+    X(plain_locks, "0", 0, 1)   /* 1: Curator's mutex shares the locks. Reads exclude, too */      \
     X(page, "0", 0, 1)          /* 1: whoever can reach it sees stock, orders, queues */           \
     X(demonstration, "0", 0, 1) /* 1: no lock, harm, other origins */
 

@@ -197,7 +197,7 @@ static int order_ask(order *self) {
         shop_write_path(paths[i], self->shop, self->parts[i].sku, self->parts[i].segment);
         members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
         members[i].resource = paths[i];
-        members[i].mode = ZKL_WRITE;
+        members[i].mode = self->shop->has_plain_locks ? ZKL_EXCLUSIVE : ZKL_WRITE;
     }
     int64_t left_ms = patience_left_ms(self->shop, self->asked_ms);
     int status = left_ms > 0 ? zkl_lock_open_set(self->shop->client, members, self->part_count,
@@ -491,7 +491,7 @@ static void ask_to_read(inquiry *self) {
         shop_write_path(paths[i], self->shop, self->found.sku, i);
         members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
         members[i].resource = paths[i];
-        members[i].mode = ZKL_READ;
+        members[i].mode = self->shop->has_plain_locks ? ZKL_EXCLUSIVE : ZKL_READ;
     }
     zkl_lock_close(self->lock);
     self->lock = NULL;

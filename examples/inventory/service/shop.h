@@ -72,7 +72,8 @@ typedef struct shop {
     workers *workers;
     const char *instance;
     int64_t patience_ms;
-    const char *url; /* of this instance's page, as the pages of others find it */
+    bool has_plain_locks; /* Curator sees exclusive locks only, so reads take such locks too */
+    const char *url;      /* of this instance's page, as the pages of others find it */
     job pulse;
     atomic_bool is_pulsing;
     _Atomic int64_t pulsed_ms; /* when it last began to write to the database */
