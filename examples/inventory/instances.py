@@ -1,8 +1,10 @@
 """Instances of the inventory service on real servers: what its tests and its story share."""
+import collections
 import contextlib
 import http.client
 import json
 import os
+import queue
 import signal
 import socket
 import subprocess
@@ -15,6 +17,10 @@ SERVICE = os.environ.get("INVENTORY_SERVICE", "inventory-service")
 COMMAND = os.environ.get("ZKLOCK_COMMAND", "zklock")
 HOSTS = os.environ.get("ZKLOCK_HOSTS", "")
 PATIENCE_S = 60
+SELLERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sellers")
+# Debian's jars, in the order in which java searches them; it compiles the source by itself.
+JARS = ("curator-recipes", "curator-framework", "curator-client", "zookeeper-jute", "zookeeper", "guava", "slf4j-api",
+        "slf4j-nop", "sqlite-jdbc")
 
 
 def wait_until(condition, what, seconds=PATIENCE_S):
@@ -27,6 +33,8 @@ def wait_until(condition, what, seconds=PATIENCE_S):
 
 class Instance:
     """One process of the service."""
+
+    orders = None  # it takes them over HTTP
 
     def __init__(self, name, database, hosts, **settings):
         self.name = name
@@ -42,18 +50,24 @@ class Instance:
     def environment(self):
         return {**os.environ, **{f"INVENTORY_{name.upper()}": str(value) for name, value in self.settings.items()}}
 
+    def command(self):
+        return [SERVICE]
+
     def start(self):
-        self.process = subprocess.Popen([SERVICE], stdout=subprocess.PIPE, env=self.environment(), text=True)
+        self.process = subprocess.Popen(self.command(), stdin=self.orders, stdout=subprocess.PIPE, env=self.environment(),
+                                        text=True)
         self.reader = threading.Thread(target=self.read_log, args=[self.process.stdout], daemon=True)
         self.reader.start()
 
     def read_log(self, lines):
         for line in lines:
             self.reads_log.wait()
-            one = json.loads(line)
-            if one["event"] == "ready":
-                self.port = int(one["port"])
-            self.log.append(one)
+            self.take_line(json.loads(line))
+
+    def take_line(self, one):
+        if one["event"] == "ready":
+            self.port = int(one["port"])
+        self.log.append(one)
 
     def wait_ready(self):
         wait_until(lambda: any(one["event"] == "ready" for one in self.log), f"{self.name} is ready")
@@ -114,6 +128,62 @@ class Instance:
             self.process.send_signal(signal.SIGTERM)
         self.forget()
         return self.process.returncode
+
+
+class Seller(Instance):
+    """One process of sellers/, which takes orders and answers them as an instance does, but over its standard input."""
+
+    orders = subprocess.PIPE
+
+    def __init__(self, name, database, hosts, program, session_timeout_ms=4000):
+        self.program = program
+        self.answers = collections.defaultdict(queue.SimpleQueue)
+        super().__init__(name, database, hosts, session_timeout_ms=session_timeout_ms)
+
+    def command(self):
+        return [*self.program, self.settings["hosts"], self.settings["database"], str(self.settings["session_timeout_ms"]),
+                self.name]
+
+    def take_line(self, one):
+        self.log.append(one)
+        if one["event"] == "answered":
+            self.answers[one["order"]].put(one)
+
+    def order(self, sku, units=1, key=None, buyer="somebody", think_ms=0):
+        """No status, and the answer."""
+        key = key or uuid.uuid4().hex
+        self.process.stdin.write(f"{key} {sku} {units} {think_ms} {buyer}\n")
+        self.process.stdin.flush()
+        return None, self.answers[key].get(timeout=PATIENCE_S)
+
+    def forget(self):
+        """Whoever waits for an answer is told that there will be none."""
+        self.process.stdin.close()
+        super().forget()
+        for one in self.answers.values():
+            one.put({"reason": "gone"})
+
+    def end(self):
+        """It ends as there are no further orders."""
+        self.forget()
+        return self.process.returncode
+
+
+class CuratorSeller(Seller):
+    language = "Java (Curator)"
+
+    def __init__(self, database, hosts=HOSTS, **more):
+        class_path = ":".join(f"/usr/share/java/{jar}.jar" for jar in JARS)
+        program = ["java", "-Xmx128m", "-cp", class_path, os.path.join(SELLERS, "Seller.java")]
+        super().__init__("java", database, hosts, program, **more)
+
+
+class KazooSeller(Seller):
+    language = "Python (kazoo)"
+
+    def __init__(self, database, hosts=HOSTS, program=("seller.py",), **more):
+        program = ["/usr/bin/python3", os.path.join(SELLERS, program[0]), *program[1:]]
+        super().__init__("python", database, hosts, program, **more)
 
 
 class Shop:
