@@ -294,7 +294,7 @@ typedef struct zkl_lock_options {
     /** 0: a lock. Otherwise a semaphore with this many permits, at most ZKL_PERMITS_MAX, of
      *  which the handle acquires one, in the mode ZKL_EXCLUSIVE. All users of the resource must
      *  set the same value. An acquire that finds an earlier request with another value, or
-     *  for a plain lock, fails with ZKL_PERMITS_DIFFER. (A plain lock behind permits, of a
+     *  for a plain lock, fails with ZKL_USED_DIFFERENTLY. (A plain lock behind permits, of a
      *  client that knows nothing of semaphores, waits for them all.) A waiter watches
      *  `permits` nodes, and each session of a client has room for 512 KB of watched paths:
      *  for about two thousand waiters for one of 2 permits, or six for one of 1,000. A
@@ -427,7 +427,7 @@ typedef struct zkl_grant {
  *                           as it was acquired
  *   ZKL_QUEUE_FULL          with max_waiting
  *   ZKL_TOO_MANY_REQUESTS   no session of the client has room for the watches
- *   ZKL_PERMITS_DIFFER      see `permits`
+ *   ZKL_USED_DIFFERENTLY      see `permits`
  *   ZKL_SEQUENCE_EXHAUSTED  all 2^31 sequence numbers are used, and the resource could not be reset
  *                           in time (a try: at once), because it is still in use or its node holds
  *                           application data (docs/operations.md)
@@ -607,7 +607,7 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
     X(ZKL_QUOTA_EXCEEDED, -33, "ZooKeeper refused the request: it would exceed a quota")           \
     X(ZKL_SERVER_REFUSED, -34, "ZooKeeper refused the request")                                    \
     X(ZKL_LEASE_IMPOSSIBLE, -35, "the session timeout is too short for a lease at this tick")      \
-    X(ZKL_PERMITS_DIFFER, -36, "an earlier request has another number of permits, or none")        \
+    X(ZKL_USED_DIFFERENTLY, -36, "the resource is used in another way: permits or names differ")   \
     /* This machine. */                                                                            \
     X(ZKL_NO_MEMORY, -37, "out of memory")                                                         \
     X(ZKL_SYSTEM, -38, "the operating system refused a thread, random numbers or a file")          \

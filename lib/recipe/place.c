@@ -67,7 +67,7 @@ static bool find_twin(zkl_request *request, zkl_listed children) {
 static int find_refusal(const zkl_request *request, zkl_listed children,
                         const zkl_contenders_place *place, const zkl_contenders_view *view) {
     if (view->unlike != NULL) {
-        return ZKL_PERMITS_DIFFER;
+        return ZKL_USED_DIFFERENTLY;
     }
     if (!view->accompanied) {
         return ZKL_NODE_DELETED; /* others may have come and gone since the companion was deleted */

@@ -94,7 +94,7 @@ zkl_explanation zkl_explain_verdict(const zkl_request_sender *sender, int status
             return explain_wait(sender);
         }
         break;
-    case ZKL_PERMITS_DIFFER:
+    case ZKL_USED_DIFFERENTLY:
         return (zkl_explanation){ "an earlier request in its queue asks for another number of "
                                   "permits, or for a lock" };
     default:

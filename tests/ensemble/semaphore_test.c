@@ -237,8 +237,8 @@ static void contenders_that_differ_in_the_number_are_told_and_leave_nothing(void
     zkl_client *client = client_open(servers_hosts(), LONG_SESSION_MS);
     zkl_lock *three = open_permit(client, scene.resource, 3);
     zkl_lock *two = open_permit(client, scene.resource, 2);
-    ASSERT_STATUS(zkl_lock_acquire(three, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_PERMITS_DIFFER);
-    ASSERT_STATUS(zkl_lock_acquire(three, ZKL_EXCLUSIVE, 0, NULL), ZKL_PERMITS_DIFFER);
+    ASSERT_STATUS(zkl_lock_acquire(three, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_USED_DIFFERENTLY);
+    ASSERT_STATUS(zkl_lock_acquire(three, ZKL_EXCLUSIVE, 0, NULL), ZKL_USED_DIFFERENTLY);
     WAIT_UNTIL(scene_queue(&scene) == 1);
     acquire(two);
     ASSERT_STATUS(process_check(&holder), ZKL_OK);

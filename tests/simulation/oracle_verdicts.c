@@ -156,7 +156,7 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
                 oracle_has_local_rival(contender));
     case ZKL_QUEUE_FULL:
         return !one->upgrading && may_be_full(contender);
-    case ZKL_PERMITS_DIFFER:
+    case ZKL_USED_DIFFERENTLY:
         return oracle_plan_of(contender)->permits > 0 && was_unlike_there(contender);
     case ZKL_DISCONNECTED:
         return (turn->timeout_ms == 0 || is_timed_out(one, turn)) && was_disconnected(contender);

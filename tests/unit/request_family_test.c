@@ -22,12 +22,12 @@ CONVERSATION(permit_waits_and_lists_again_when_one_of_those_before_it_goes, perm
 TEST(permits_that_differ_have_their_own_status) {
     static const char *const another_number[] = {
         JOINED("me3"),
-        "listed t1 me3 -> FAIL PERMITS_DIFFER DELETE me3",
+        "listed t1 me3 -> FAIL USED_DIFFERENTLY DELETE me3",
         "deleted OK    -> END",
     };
     static const char *const a_lock[] = {
         JOINED("me3"),
-        "listed x1 me3 -> FAIL PERMITS_DIFFER DELETE me3",
+        "listed x1 me3 -> FAIL USED_DIFFERENTLY DELETE me3",
         "deleted OK    -> END",
     };
     static const char *const later[] = {
@@ -35,7 +35,7 @@ TEST(permits_that_differ_have_their_own_status) {
     };
     static const char *const in_a_try[] = {
         "start     -> LIST",
-        "listed t1 -> FAIL PERMITS_DIFFER END",
+        "listed t1 -> FAIL USED_DIFFERENTLY END",
     };
     PLAY(permit, another_number);
     PLAY(permit, a_lock);

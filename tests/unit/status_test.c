@@ -47,7 +47,7 @@ static const struct {
     { ZKL_QUOTA_EXCEEDED, -33 },
     { ZKL_SERVER_REFUSED, -34 },
     { ZKL_LEASE_IMPOSSIBLE, -35 },
-    { ZKL_PERMITS_DIFFER, -36 },
+    { ZKL_USED_DIFFERENTLY, -36 },
     { ZKL_NO_MEMORY, -37 },
     { ZKL_SYSTEM, -38 },
     { ZKL_UNSUPPORTED, -39 },
