@@ -272,6 +272,25 @@ ZKL_CHECKED_API int zkl_client_set_hosts(zkl_client *client, const char *hosts);
 
 /* ---- Lock: one contender ----------------------------------------------- */
 
+/**
+ * Whose names the nodes of a handle have. A library waits only for nodes with the names that it
+ * knows, so this decides who waits for the handle. The handle itself waits for all names: with
+ * ZKL_NAMING_CURATOR whatever they are; with another naming it shares the resource only with
+ * contenders of that naming, and fails with ZKL_USED_DIFFERENTLY behind any other, because the
+ * library that it is to share with would not see that one.
+ */
+typedef enum zkl_naming {
+    /** Those of Curator's InterProcessMutex (ZKL_EXCLUSIVE) and InterProcessReadWriteLock (ZKL_READ
+     *  and ZKL_WRITE). */
+    ZKL_NAMING_CURATOR = 0,
+    /** Those of kazoo's Lock and WriteLock (ZKL_EXCLUSIVE and ZKL_WRITE, which are alike here) and
+     *  ReadLock (ZKL_READ), so that these need no options and no subclass. A writer cannot be
+     *  downgraded. Not for permits. */
+    ZKL_NAMING_KAZOO = 1,
+    /** Those of Curator's LeaderLatch. ZKL_EXCLUSIVE only. Not for permits. */
+    ZKL_NAMING_LEADER_LATCH = 2
+} zkl_naming;
+
 typedef struct zkl_lock_options {
     size_t struct_size; /* see ZKL_LOCK_OPTIONS_INIT */
     /** If the session expires during an acquire: 0: join the queue again, at its
@@ -346,7 +365,8 @@ typedef struct zkl_lock_options {
      *  zkl_security). 0: nobody can ask for it, unless the client's nodes are not protected
      *  anyway. */
     int32_t revocable;
-    int32_t reserved; /* 0 */
+    /** Whose names its nodes have. All others: see zkl_naming. */
+    zkl_naming naming;
     /** Handles of this client share one place in the queue (lending.h); needed during zkl_lock_open
      *  only. NULL: each acquire makes a node of its own. */
     const zkl_lending *lending;

@@ -235,16 +235,17 @@ int zkl_validate_hosts(const char *hosts, size_t *servers_length, const char **c
 
 /* ---- Numbers and pointers ----------------------------------------------- */
 
-int zkl_validate_mode(zkl_mode mode, unsigned permits) {
+int zkl_validate_mode(zkl_mode mode, bool only_exclusive) {
     char given[32];
     bool is_of_lock = mode == ZKL_EXCLUSIVE || mode == ZKL_READ || mode == ZKL_WRITE;
-    if (permits > 0 ? mode == ZKL_EXCLUSIVE : is_of_lock) {
+    if (only_exclusive ? mode == ZKL_EXCLUSIVE : is_of_lock) {
         return ZKL_OK;
     }
     snprintf(given, sizeof(given), "mode %d", (int)mode);
     return zkl_refuse(given, NULL, "must be %s",
-                      permits > 0 ? "ZKL_EXCLUSIVE for a handle with permits"
-                                  : "ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
+                      only_exclusive
+                          ? "ZKL_EXCLUSIVE for a handle with permits, or with a latch's names"
+                          : "ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
 }
 
 int zkl_validate_range(const char *what, int64_t value, int64_t lowest, int64_t highest) {

@@ -3,6 +3,7 @@
  * comment allows it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,8 @@ int zkl_validate_resource_class(const char *name);
 int zkl_validate_resource(const char *resource);
 /** Accepts an absolute path of at most `longest` bytes. */
 int zkl_validate_path(const char *what, const char *path, size_t longest);
-/** Accepts a mode of a handle, or of a set's member; with `permits` only ZKL_EXCLUSIVE. */
-int zkl_validate_mode(zkl_mode mode, unsigned permits);
+/** Accepts a mode of a handle, or of a set's member. */
+int zkl_validate_mode(zkl_mode mode, bool only_exclusive);
 /** Accepts a value with `lowest` <= `value` <= `highest`. */
 int zkl_validate_range(const char *what, int64_t value, int64_t lowest, int64_t highest);
 /** Accepts the name of a file or directory: not empty, and at most ZKL_FILE_NAME_MAX bytes. */

@@ -150,7 +150,8 @@ static int end_acquire(zkl_lock_call *call) {
 
 static int check(const zkl_lock_call *call) {
     if (!call->lock->is_set) {
-        return zkl_validate_mode(call->mode, call->lock->members[0].permits);
+        bool is_latch = call->lock->origin->options->naming == ZKL_NAMING_LEADER_LATCH;
+        return zkl_validate_mode(call->mode, call->lock->members[0].permits > 0 || is_latch);
     }
     return call->mode == ZKL_AS_OPENED
                ? ZKL_OK

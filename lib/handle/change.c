@@ -32,6 +32,11 @@ static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
             "mode", zkl_lock_mode_name((int)lock->grant.mode), "only what is held for %s",
             from == ZKL_WRITE ? "writing can be downgraded" : "reading can be upgraded");
     }
+    if (from == ZKL_WRITE && lock->origin->options->naming != ZKL_NAMING_CURATOR) {
+        return zkl_refuse("naming", NULL,
+                          "has no downgrade: whoever waits behind its writer may "
+                          "take the end of that node for a release");
+    }
     lock->change = (lock_change){ .call = call, .verdict = ZKL_PENDING };
     return ZKL_OK;
 }

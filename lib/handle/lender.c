@@ -38,9 +38,9 @@ int zkl_lender_find(zkl_lock *lock) {
     zkl_borrower *borrower = lock->borrower;
     zkl_pool pool = { 0 };
     const char *key = zkl_pool_print(
-        &pool, "%s\n%d\n%" PRId64 "\n%" PRId64 "\n%d\n%d\n%s\n%s", lock->members[0].path,
+        &pool, "%s\n%d\n%" PRId64 "\n%" PRId64 "\n%d\n%d\n%d\n%s\n%s", lock->members[0].path,
         lending->hand_offs, lending->hand_off_ms, lending->retain_ms, own->fail_on_session_expiry,
-        own->revocable, or_empty(own->node_acl), or_empty(own->parent_acl));
+        own->revocable, (int)own->naming, or_empty(own->node_acl), or_empty(own->parent_acl));
     int status =
         key != NULL ? find_or_make_lender(lock->client, key, &borrower->lender) : ZKL_NO_MEMORY;
     zkl_pool_free(&pool);

@@ -30,6 +30,13 @@ static int check_lending(const zkl_lock_options *options, const zkl_lending *len
     return ZKL_OK;
 }
 
+/* Refuses another naming for permits: no other library shares these with us. */
+static int check_naming(zkl_naming naming, int32_t permits) {
+    return naming == ZKL_NAMING_CURATOR || permits == 0
+               ? ZKL_OK
+               : zkl_refuse("option", "naming", "does not go with permits");
+}
+
 static int check_lock_options(const zkl_lock_options *options) {
     ZKL_TRY(zkl_validate_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1));
     ZKL_TRY(zkl_validate_range("reentrant", options->reentrant, 0, 1));
@@ -39,7 +46,8 @@ static int check_lock_options(const zkl_lock_options *options) {
     ZKL_TRY(zkl_validate_range("tell_contended", options->tell_contended, 0, 1));
     ZKL_TRY(zkl_validate_range("tell_granted", options->tell_granted, 0, 1));
     ZKL_TRY(zkl_validate_range("revocable", options->revocable, 0, 1));
-    ZKL_TRY(zkl_validate_range("reserved", options->reserved, 0, 0));
+    ZKL_TRY(zkl_validate_range("naming", options->naming, 0, ZKL_NAMING_LEADER_LATCH));
+    ZKL_TRY(check_naming(options->naming, options->permits));
     if (options->state_callback == NULL &&
         options->tell_contended + options->tell_granted + options->revocable > 0) {
         return zkl_refuse(options->tell_contended != 0 ? "tell_contended"
@@ -73,15 +81,17 @@ static int read_lock_options(const zkl_lock_options *given, given_options *its) 
     return check_lending(options, &its->lending);
 }
 
-static int check_member(const zkl_lock_member *member) {
+static int check_member(const zkl_lock_member *member, zkl_naming naming) {
     ZKL_TRY(zkl_validate_resource(member->resource));
     ZKL_TRY(zkl_validate_range("permits", member->permits, 0, ZKL_PERMITS_MAX));
-    return zkl_validate_mode(member->mode, (unsigned)member->permits);
+    ZKL_TRY(check_naming(naming, member->permits));
+    return zkl_validate_mode(member->mode,
+                             member->permits > 0 || naming == ZKL_NAMING_LEADER_LATCH);
 }
 
 /* Reads the members. Those of an earlier version are smaller, so struct_size is the distance
  * between them. */
-static int read_members(const zkl_lock_member *given, size_t count,
+static int read_members(const zkl_lock_member *given, size_t count, zkl_naming naming,
                         zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX]) {
     ZKL_TRY(zkl_validate_pointer("members", given));
     ZKL_TRY(zkl_validate_range("count", count > INT32_MAX ? INT32_MAX : (int64_t)count, 1,
@@ -90,7 +100,7 @@ static int read_members(const zkl_lock_member *given, size_t count,
         members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
         ZKL_TRY(zkl_struct_read("zkl_lock_member", (const char *)given + i * given->struct_size,
                                 &members[i], sizeof(members[i])));
-        ZKL_TRY(check_member(&members[i]));
+        ZKL_TRY(check_member(&members[i], naming));
     }
     return ZKL_OK;
 }
@@ -281,7 +291,7 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, 
     if (its.options.lending != NULL) {
         return zkl_refuse("option", "lending", "is not for a set");
     }
-    ZKL_TRY(read_members(given_members, count, members));
+    ZKL_TRY(read_members(given_members, count, its.options.naming, members));
     return make_lock(client, members, count, true, given != NULL ? &its.options : NULL, result);
 }
 

@@ -121,8 +121,15 @@ static bool counts(zkl_neighbour child, const zkl_contenders_place *place) {
     return is_earlier(child, place->own) && !is_companion(child, place);
 }
 
+/* Tells whether two requests use the resource in the same way. */
 static bool is_like(zkl_node_name one, zkl_node_name other) {
-    return one.kind == other.kind && one.permits == other.permits;
+    return one.naming == other.naming && one.permits == other.permits;
+}
+
+/* Tells whether a request shares the resource only with those that use it as it does. One for a
+ * lock, with the names of Curator's, waits for whatever there is. */
+static bool is_particular(zkl_node_name own) {
+    return own.permits > 0 || own.naming != ZKL_NAMING_CURATOR;
 }
 
 /* ---- Two requests --------------------------------------------------------------------- */
@@ -144,11 +151,11 @@ static bool is_in_the_way(zkl_neighbour child, const zkl_contenders_place *place
     return counts(child, place) && conflict(place->own.name.kind, child.name.kind);
 }
 
-/* Finds the nearest of the first `end` that is not for one of as many permits; NULL: none, or ours
- * is not for a permit. */
+/* Finds the nearest of the first `end` that uses the resource in another way; NULL: none, or ours
+ * is not particular. */
 static const char *find_unlike(zkl_listed children, const zkl_contenders_place *place, size_t end) {
     zkl_node_name own = place->own.name;
-    for (size_t i = own.kind == ZKL_NODE_PERMIT ? end : 0; i-- > 0;) {
+    for (size_t i = is_particular(own) ? end : 0; i-- > 0;) {
         if (counts(children.all[i], place) && !is_like(children.all[i].name, own)) {
             return children.all[i].text;
         }

@@ -17,5 +17,6 @@ typedef char zkl_field_GUID[ZKL_GUID_SIZE];
 typedef char zkl_field_NAME[ZKL_NODE_NAME_SIZE];
 typedef zkl_listed zkl_field_CHILDREN;
 typedef zkl_mode zkl_field_MODE;
+typedef zkl_naming zkl_field_NAMING;
 
 #define ZKL_FIELD(of, type, name) zkl_field_##type name;

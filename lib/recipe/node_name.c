@@ -5,25 +5,32 @@
 #define GUID_PREFIX "_c_"
 #define GUID_PREFIX_LENGTH (sizeof(GUID_PREFIX) - 1)
 #define GUID_LENGTH (ZKL_GUID_SIZE - 1)
-#define GUID_VARIANT_AT 19 /* where a GUID has its variant: 8, 9, a or b */
+#define GUID_VARIANT_AT 19  /* where a GUID has its variant: 8, 9, a or b */
+#define BARE_GUID_LENGTH 32 /* of a GUID that is written without its dashes, as kazoo does */
+#define BARE_VERSION_AT (ZKL_GUID_VERSION_AT - 2)
+#define BARE_VARIANT_AT (GUID_VARIANT_AT - 3)
 #define LENT_VARIANT 'c'
 #define SEQUENCE_LENGTH 10 /* of "%010d"; numbers from -1000000000 down have one more */
-#define PERMIT_MARKER "-permit-"
-#define READ_MARKER "-__READ__"
-#define WRITE_MARKER "-__WRIT__"
+#define PERMIT_MARKER "permit-"
+#define READ_MARKER "__READ__"
 #define STRIPE_PREFIX "stripe-"
 #define STRIPE_PREFIX_LENGTH (sizeof(STRIPE_PREFIX) - 1)
 #define STRIPE_NAME_LENGTH (STRIPE_PREFIX_LENGTH + 4)
 
-static const struct {
+/* What stands between the GUID, or the GUID and a dash, and the sequence. */
+typedef struct known_kind {
     const char *marker;
     zkl_node_kind kind;
-} known_kinds[] = {
-    { "lock-", ZKL_NODE_EXCLUSIVE },    /* Curator and ours */
-    { "__WRIT__", ZKL_NODE_WRITE },     /* Curator and ours */
-    { "__READ__", ZKL_NODE_READ },      /* Curator and ours */
-    { "__lock__", ZKL_NODE_EXCLUSIVE }, /* kazoo: Lock, WriteLock */
-    { "__rlock__", ZKL_NODE_READ },     /* kazoo: ReadLock */
+    uint8_t naming;
+} known_kind;
+
+static const known_kind known_kinds[] = {
+    { "lock-", ZKL_NODE_EXCLUSIVE, ZKL_NAMING_CURATOR },
+    { "__WRIT__", ZKL_NODE_WRITE, ZKL_NAMING_CURATOR },
+    { READ_MARKER, ZKL_NODE_READ, ZKL_NAMING_CURATOR },
+    { "__lock__", ZKL_NODE_EXCLUSIVE, ZKL_NAMING_KAZOO }, /* its Lock and its WriteLock */
+    { "__rlock__", ZKL_NODE_READ, ZKL_NAMING_KAZOO },
+    { "latch-", ZKL_NODE_EXCLUSIVE, ZKL_NAMING_LEADER_LATCH },
 };
 
 /* Returns the value of `length` decimal digits, or -1 if any of the characters is no digit. */
@@ -62,13 +69,14 @@ static bool ends_with(const char *text, size_t length, const char *marker) {
            memcmp(text + length - marker_length, marker, marker_length) == 0;
 }
 
-static zkl_node_kind kind_before(const char *text, size_t length) {
+/* Returns NULL if a name that begins so is of no known kind. */
+static const known_kind *kind_before(const char *text, size_t length) {
     for (size_t i = 0; i < sizeof(known_kinds) / sizeof(known_kinds[0]); i++) {
         if (ends_with(text, length, known_kinds[i].marker)) {
-            return known_kinds[i].kind;
+            return &known_kinds[i];
         }
     }
-    return ZKL_NODE_UNKNOWN;
+    return NULL;
 }
 
 /* Returns how many permits the semaphore has, if a name that begins so is that of a permit: a
@@ -84,18 +92,51 @@ static unsigned permits_before(const char *text, size_t length) {
     }
     size_t digits = end - start;
     if (digits == 0 || digits > SEQUENCE_LENGTH || text[start] == '0' ||
-        !ends_with(text, start, PERMIT_MARKER)) {
+        !ends_with(text, start, "-" PERMIT_MARKER)) {
         return 0;
     }
     int64_t permits = parse_digits(text + start, digits);
     return permits <= ZKL_PERMITS_MAX ? (unsigned)permits : 0;
 }
 
-/* Tells whether a name begins with "_c_<guid>-". */
-static bool begins_with_guid(const char *text) {
+/* The GUID of a name, as it is written there: "_c_<guid>-", or bare, as "<guid>__". */
+typedef struct written_guid {
+    const char *text; /* NULL: the name has none */
+    bool is_bare;
+} written_guid;
+
+static bool begins_with_bare_guid(const char *text) {
+    size_t digits = 0;
+    while ((text[digits] >= '0' && text[digits] <= '9') ||
+           (text[digits] >= 'a' && text[digits] <= 'f')) {
+        digits++;
+    }
+    return digits == BARE_GUID_LENGTH && strncmp(text + digits, "__", 2) == 0;
+}
+
+static written_guid find_guid(const char *text) {
     size_t length = GUID_PREFIX_LENGTH + GUID_LENGTH;
-    return strncmp(text, GUID_PREFIX, GUID_PREFIX_LENGTH) == 0 && strlen(text) > length &&
-           text[length] == '-';
+    if (strncmp(text, GUID_PREFIX, GUID_PREFIX_LENGTH) == 0) {
+        bool has_one = strlen(text) > length && text[length] == '-';
+        return (written_guid){ has_one ? text + GUID_PREFIX_LENGTH : NULL, false };
+    }
+    return (written_guid){ begins_with_bare_guid(text) ? text : NULL, true };
+}
+
+/* Writes a GUID without its dashes, and without a NUL. */
+static void write_bare(char *to, const char *guid) {
+    memcpy(to, guid, 8);
+    memcpy(to + 8, guid + 9, 4);
+    memcpy(to + 12, guid + 14, 4);
+    memcpy(to + 16, guid + 19, 4);
+    memcpy(to + 20, guid + 24, 12);
+}
+
+/* Looks at the one digit first, because few names have it, and this is asked of all. */
+static bool is_lent(const char *text, size_t length) {
+    bool is_bare = text[0] != GUID_PREFIX[0];
+    size_t at = is_bare ? BARE_VARIANT_AT : GUID_PREFIX_LENGTH + GUID_VARIANT_AT;
+    return length > at && text[at] == LENT_VARIANT && find_guid(text).text != NULL;
 }
 
 /* Tries ten characters as the sequence, then eleven. If the kind is unknown, a dash cannot be told
@@ -104,17 +145,18 @@ zkl_node_name zkl_node_name_parse(const char *text) {
     size_t length = strlen(text);
     zkl_node_name unknown = { .kind = ZKL_NODE_FOREIGN };
     for (size_t digits = SEQUENCE_LENGTH; digits <= SEQUENCE_LENGTH + 1; digits++) {
-        zkl_node_name name = { .kind = ZKL_NODE_FOREIGN };
+        zkl_node_name name = { .kind = ZKL_NODE_UNKNOWN };
         if (length >= digits && parse_sequence(text + length - digits, digits, &name.sequence)) {
-            name.kind = kind_before(text, length - digits);
-            if (name.kind == ZKL_NODE_UNKNOWN) {
+            const known_kind *known = kind_before(text, length - digits);
+            if (known != NULL) {
+                name.kind = known->kind;
+                name.naming = known->naming;
+            } else {
                 name.permits = permits_before(text, length - digits);
                 name.kind = name.permits > 0 ? ZKL_NODE_PERMIT : ZKL_NODE_UNKNOWN;
             }
             if (name.kind != ZKL_NODE_UNKNOWN) {
-                name.lent = length > GUID_PREFIX_LENGTH + GUID_LENGTH &&
-                            text[GUID_PREFIX_LENGTH + GUID_VARIANT_AT] == LENT_VARIANT &&
-                            begins_with_guid(text);
+                name.lent = is_lent(text, length);
                 return name;
             }
             unknown = name.sequence >= 0 ? name : unknown;
@@ -135,20 +177,36 @@ static void add_permits(char *text, unsigned permits) {
     }
 }
 
-zkl_node_name zkl_node_name_of(zkl_mode mode, unsigned permits) {
-    zkl_node_kind kind = permits > 0 ? ZKL_NODE_PERMIT : (zkl_node_kind)mode;
-    return (zkl_node_name){ .kind = kind, .permits = permits };
+zkl_node_name zkl_node_name_of(zkl_mode mode, unsigned permits, zkl_naming naming) {
+    bool has_no_writers = naming == ZKL_NAMING_KAZOO && mode == ZKL_WRITE;
+    bool is_exclusive = has_no_writers || naming == ZKL_NAMING_LEADER_LATCH;
+    zkl_node_kind kind = permits > 0    ? ZKL_NODE_PERMIT
+                         : is_exclusive ? ZKL_NODE_EXCLUSIVE
+                                        : (zkl_node_kind)mode;
+    return (zkl_node_name){ .kind = kind, .permits = permits, .naming = (uint8_t)naming };
+}
+
+static const char *marker_of(zkl_node_name name) {
+    const known_kind *known = known_kinds;
+    while (known->kind != name.kind || known->naming != name.naming) {
+        known++;
+    }
+    return known->marker;
 }
 
 void zkl_node_name_prefix(char *text, const char *guid, zkl_node_name name) {
-    static const char *const markers[] = { [ZKL_NODE_EXCLUSIVE] = "-lock-",
-                                           [ZKL_NODE_READ] = READ_MARKER,
-                                           [ZKL_NODE_WRITE] = WRITE_MARKER,
-                                           [ZKL_NODE_PERMIT] = PERMIT_MARKER };
-    const char *marker = markers[name.kind];
-    memcpy(text, GUID_PREFIX, GUID_PREFIX_LENGTH);
-    memcpy(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH);
-    memcpy(text + GUID_PREFIX_LENGTH + GUID_LENGTH, marker, strlen(marker) + 1);
+    const char *marker = name.permits > 0 ? PERMIT_MARKER : marker_of(name);
+    char *end = text;
+    if (name.naming == ZKL_NAMING_KAZOO) {
+        write_bare(text, guid);
+        end += BARE_GUID_LENGTH;
+    } else {
+        memcpy(text, GUID_PREFIX, GUID_PREFIX_LENGTH);
+        memcpy(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH);
+        end += GUID_PREFIX_LENGTH + GUID_LENGTH;
+        *end++ = '-';
+    }
+    memcpy(end, marker, strlen(marker) + 1);
     if (name.permits > 0) {
         add_permits(text, name.permits);
     }
@@ -172,7 +230,7 @@ void zkl_node_name_copy(char *to, const char *from) {
 void zkl_node_name_downgrade(char *text, const char *writer) {
     size_t length = strlen(writer);
     memcpy(text, writer, length + 1);
-    memcpy(text + GUID_PREFIX_LENGTH + GUID_LENGTH, READ_MARKER, sizeof(READ_MARKER) - 1);
+    memcpy(text + GUID_PREFIX_LENGTH + GUID_LENGTH + 1, READ_MARKER, sizeof(READ_MARKER) - 1);
 }
 
 bool zkl_node_name_is_stripe(const char *text) {
@@ -183,14 +241,24 @@ bool zkl_node_name_is_stripe(const char *text) {
 }
 
 bool zkl_node_name_has_guid(const char *text, const char *guid) {
-    return begins_with_guid(text) && memcmp(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH) == 0;
+    written_guid its = find_guid(text);
+    char bare[BARE_GUID_LENGTH];
+    if (its.text == NULL || !its.is_bare) {
+        return its.text != NULL && memcmp(its.text, guid, GUID_LENGTH) == 0;
+    }
+    write_bare(bare, guid);
+    return memcmp(its.text, bare, sizeof(bare)) == 0;
 }
 
 bool zkl_node_name_is_protected(const char *text) {
-    return begins_with_guid(text) &&
-           text[GUID_PREFIX_LENGTH + ZKL_GUID_VERSION_AT] == ZKL_GUID_VERSION_PROTECTED;
+    written_guid its = find_guid(text);
+    size_t at = its.is_bare ? BARE_VERSION_AT : ZKL_GUID_VERSION_AT;
+    return its.text != NULL && its.text[at] == ZKL_GUID_VERSION_PROTECTED;
 }
 
 bool zkl_node_name_same_guid(const char *one, const char *other) {
-    return begins_with_guid(other) && zkl_node_name_has_guid(one, other + GUID_PREFIX_LENGTH);
+    written_guid its = find_guid(one);
+    written_guid others = find_guid(other);
+    return its.text != NULL && others.text != NULL && its.is_bare == others.is_bare &&
+           memcmp(its.text, others.text, its.is_bare ? BARE_GUID_LENGTH : GUID_LENGTH) == 0;
 }

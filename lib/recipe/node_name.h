@@ -2,11 +2,17 @@
  * The names of a lock's nodes: what a child of a resource says about the request that it stands
  * for, and what our own nodes are called.
  *
- * Our names are those of Apache Curator, so that both can share a lock:
+ * Our names are those of Apache Curator, or, where the handle says so (zkl_naming), of kazoo or of
+ * Curator's LeaderLatch, so that both can share a lock:
  *
- *     exclusive  _c_<uuid>-lock-%010d       InterProcessMutex
- *     read       _c_<uuid>-__READ__%010d    InterProcessReadWriteLock
- *     write      _c_<uuid>-__WRIT__%010d
+ *     CURATOR       exclusive    _c_<uuid>-lock-%010d       InterProcessMutex
+ *                   read         _c_<uuid>-__READ__%010d    InterProcessReadWriteLock
+ *                   write        _c_<uuid>-__WRIT__%010d
+ *     KAZOO         excl., write <uuid>__lock__%010d        Lock, WriteLock
+ *                   read         <uuid>__rlock__%010d       ReadLock
+ *     LEADER_LATCH  exclusive    _c_<uuid>-latch-%010d      LeaderLatch
+ *
+ * kazoo's UUID has no dashes. All of these names are read, whatever ours are.
  *
  * The name of a permit says how many permits the semaphore has, so that any list shows requests
  * that do not agree on it. Curator's semaphore works differently, and cannot share one with ours:
@@ -21,8 +27,8 @@
  * A node that its client keeps and lends to its handles (lending.h) has the variant c in its UUID,
  * which random ones, those of other libraries too, never have.
  *
- * Kazoo's __lock__ and __rlock__ are seen as well (and do not see us). The server appends the
- * sequence as a signed "%010d", so that it continues with negative numbers past 2^31.
+ * The server appends the sequence as a signed "%010d", so that it continues with negative numbers
+ * past 2^31.
  */
 #pragma once
 
@@ -57,6 +63,7 @@ typedef struct zkl_node_name {
     zkl_node_kind kind;
     int32_t sequence;
     unsigned permits; /* of a PERMIT: how many the semaphore has; of all others 0 */
+    uint8_t naming;   /* zkl_naming; of an unknown kind 0 */
     bool lent;        /* its client keeps it, and lends it to its handles (lending.h) */
 } zkl_node_name;
 
@@ -64,8 +71,8 @@ typedef struct zkl_node_name {
 zkl_node_name zkl_node_name_parse(const char *text);
 
 /** Returns what the name of a request's node will say, except for its sequence, which is 0 here.
- *  permits: those of the semaphore; 0: a lock. */
-zkl_node_name zkl_node_name_of(zkl_mode mode, unsigned permits);
+ *  permits: those of the semaphore, which has Curator's naming; 0: a lock. */
+zkl_node_name zkl_node_name_of(zkl_mode mode, unsigned permits, zkl_naming naming);
 
 /**
  * Writes the name that a request's node is created by, to which the server appends the sequence.
@@ -81,8 +88,8 @@ void zkl_node_name_mark_lent(char *guid);
 void zkl_node_name_copy(char *to, const char *from);
 
 /**
- * Writes the name of the reader that replaces a writer of ours: that of the writer's node with
- * another kind, so that it has the same GUID and sequence.
+ * Writes the name of the reader that replaces a writer of ours with Curator's naming: that of the
+ * writer's node with another kind, so that it has the same GUID and sequence.
  */
 void zkl_node_name_downgrade(char *text, const char *writer);
 

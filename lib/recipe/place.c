@@ -3,7 +3,8 @@
 
 zkl_contenders_place zkl_request_place(const zkl_request *request) {
     const zkl_request_options *options = &request->options;
-    zkl_neighbour at_tail = { zkl_node_name_of(options->mode, options->permits), NULL };
+    zkl_neighbour at_tail = { zkl_node_name_of(options->mode, options->permits, options->naming),
+                              NULL };
     bool ours = request->own.state == ZKL_OWN_NODE_OURS;
     return (zkl_contenders_place){ ours ? zkl_neighbour_read(request->own.node) : at_tail,
                                    options->companion != NULL ? options->companion : "" };

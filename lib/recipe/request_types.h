@@ -154,6 +154,7 @@ typedef struct zkl_actions {
 #define ZKL_REQUEST_OPTIONS(FIELD, of)                                                             \
     FIELD(of, MODE, mode) /* ZKL_READ after a downgrade */                                         \
     FIELD(of, COUNT, permits)                                                                      \
+    FIELD(of, NAMING, naming)                                                                      \
     FIELD(of, COUNT, depth)       /* how many names the resource's path has */                     \
     FIELD(of, COUNT, max_waiting) /* it fails if this many others wait before it; 0: no limit */   \
     FIELD(of, FLAG, is_member)    /* it is a member of a set: see below */                         \
@@ -258,18 +259,19 @@ typedef enum zkl_request_stage { ZKL_STAGE_LIST(ZKL_STAGE_) } zkl_request_stage;
 typedef zkl_own_node zkl_field_OWN_NODE;
 typedef zkl_request_stage zkl_field_STAGE;
 
-/** PART(fields' list, name, what the record puts before the names of its fields). */
+/** PART(fields' list, name, what the record puts before the names of its fields). They are in the
+ *  order that leaves the fewest bytes between them. */
 #define ZKL_REQUEST_PARTS(PART)                                                                    \
+    PART(PARENTS, parents, parents.)                                                               \
     PART(OPTIONS, options, options.)                                                               \
     PART(SESSION, session, session.)                                                               \
     PART(OWN, own, own.)                                                                           \
     PART(LOST, lost, lost.)                                                                        \
     PART(WAIT, wait, wait.)                                                                        \
-    PART(RETRY, retry, retry.)                                                                     \
-    PART(PARENTS, parents, parents.)                                                               \
     PART(DOWNGRADE, downgrade, downgrade.)                                                         \
-    PART(VERDICT, verdict, verdict.)                                                               \
-    PART(REPORTED, reported, reported.)
+    PART(REPORTED, reported, reported.)                                                            \
+    PART(RETRY, retry, retry.)                                                                     \
+    PART(VERDICT, verdict, verdict.)
 
 #define PART(LIST, name, of)                                                                       \
     typedef struct zkl_request_##name {                                                            \

@@ -73,6 +73,19 @@ static zkl_explanation explain_refusal(const zkl_request_sender *sender) {
     return explanation;
 }
 
+/* Says what else the resource is used for. */
+static zkl_explanation explain_use(const zkl_request *request) {
+    if (request->options.permits > 0) {
+        return (zkl_explanation){ "an earlier request in its queue asks for another number of "
+                                  "permits, or for a lock" };
+    }
+    return request->options.naming == ZKL_NAMING_KAZOO
+               ? (zkl_explanation){ "an earlier request in its queue does not have the names of "
+                                    "kazoo, which would not wait for it" }
+               : (zkl_explanation){ "an earlier request in its queue does not have the names of "
+                                    "LeaderLatch, which would not wait for it" };
+}
+
 zkl_explanation zkl_explain_verdict(const zkl_request_sender *sender, int status) {
     switch (status) {
     case ZKL_TIMEOUT:
@@ -95,8 +108,7 @@ zkl_explanation zkl_explain_verdict(const zkl_request_sender *sender, int status
         }
         break;
     case ZKL_USED_DIFFERENTLY:
-        return (zkl_explanation){ "an earlier request in its queue asks for another number of "
-                                  "permits, or for a lock" };
+        return explain_use(sender->request);
     default:
         break;
     }

@@ -472,6 +472,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_request_options *wa
     request.companion = runner->request.options.companion; /* its own copy */
     request.depth = depth_of(options->parent_path);
     request.is_member = options->group != NULL;
+    request.naming = options->origin->options->naming;
     request.needs_lease = session->liveness.lease.tick_ms > 0;
     zkl_request_begin(&runner->request, &request, &begun);
     join_session(runner);

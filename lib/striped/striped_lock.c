@@ -268,7 +268,7 @@ static int striped_begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
                          int64_t timeout_ms) {
     ZKL_TRY(zkl_handle_check("striped_lock", self));
     ZKL_TRY(zkl_validate_range("stripe", stripe, ZKL_ANY_STRIPE, self->stripes - 1));
-    ZKL_TRY(zkl_validate_mode(mode, 0));
+    ZKL_TRY(zkl_validate_mode(mode, false));
     ZKL_TRY(zkl_validate_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX));
     pthread_mutex_lock(&self->mutex);
     int status = check_free(self);

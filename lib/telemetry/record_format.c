@@ -56,6 +56,8 @@ const zkl_record_names zkl_record_sessions = NAMES(
 static const zkl_record_names enumerations[] = {
     [ZKL_RECORD_MODE] =
         NAMES([ZKL_EXCLUSIVE] = "EXCLUSIVE", [ZKL_READ] = "READ", [ZKL_WRITE] = "WRITE"),
+    [ZKL_RECORD_NAMING] = NAMES([ZKL_NAMING_CURATOR] = "CURATOR", [ZKL_NAMING_KAZOO] = "KAZOO",
+                                [ZKL_NAMING_LEADER_LATCH] = "LEADER_LATCH"),
     [ZKL_RECORD_OUTCOME] = NAMES(ZKL_OUTCOME_LIST(NAME)),
     [ZKL_RECORD_STAGE] = NAMES(ZKL_STAGE_LIST(NAME)),
     [ZKL_RECORD_OWN_NODE] = NAMES(ZKL_OWN_NODE_LIST(NAME)),

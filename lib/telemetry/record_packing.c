@@ -45,6 +45,7 @@ static char *put_children(zkl_packing *self, char *at, zkl_listed children) {
 #define IS_SET_BITS IS_SET_NUMBER
 #define IS_SET_STATUS IS_SET_NUMBER
 #define IS_SET_MODE IS_SET_NUMBER
+#define IS_SET_NAMING IS_SET_NUMBER
 #define IS_SET_OUTCOME IS_SET_NUMBER
 #define IS_SET_STAGE IS_SET_NUMBER
 #define IS_SET_OWN_NODE IS_SET_NUMBER
@@ -63,6 +64,7 @@ static char *put_children(zkl_packing *self, char *at, zkl_listed children) {
 #define PUT_BITS PUT_UNSIGNED
 #define PUT_STATUS PUT_UNSIGNED
 #define PUT_MODE PUT_UNSIGNED
+#define PUT_NAMING PUT_UNSIGNED
 #define PUT_OUTCOME PUT_UNSIGNED
 #define PUT_STAGE PUT_UNSIGNED
 #define PUT_OWN_NODE PUT_UNSIGNED
@@ -209,6 +211,7 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
     keep(&kept, names, view.blocker);
     keep(&kept, names, view.listed ? NULL : view.unlent); /* only a first list is judged by it */
     keep(&kept, names, view.unknown);
+    keep(&kept, names, view.unlike);
     keep(&kept, names, find_other(children, &place, &view));
     if (request->lost.twins) {
         keep(&kept, names,

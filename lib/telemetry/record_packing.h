@@ -101,7 +101,7 @@ void zkl_pack_state(zkl_packing *self, zkl_record_machine machine, const void *s
 void zkl_pack_event_of(zkl_packing *self, zkl_record_machine machine, const void *event);
 void zkl_pack_actions(zkl_packing *self, zkl_record_machine machine, const void *actions);
 
-#define ZKL_RECORD_SHORTENED_MAX 6
+#define ZKL_RECORD_SHORTENED_MAX 7
 /** Stores the names that a shortened list keeps, in its order, and returns how many. */
 size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
                           zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]);

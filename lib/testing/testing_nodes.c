@@ -47,7 +47,7 @@ void zkl_testing_add_contender(const char *resource_path, zkl_mode mode,
     char name[ZKL_NODE_NAME_SIZE];
     char path[ZKL_NODE_PATH_SIZE];
     write_guid(guid);
-    zkl_node_name_prefix(name, guid, zkl_node_name_of(mode, 0));
+    zkl_node_name_prefix(name, guid, zkl_node_name_of(mode, 0, ZKL_NAMING_CURATOR));
     snprintf(path, sizeof(path), "%s/%s", resource_path, name);
     make_path(ensemble, resource_path);
     zkl_server_error error = zkl_ensemble_create(ensemble, zkl_ensemble_make_session(ensemble),

@@ -16,7 +16,7 @@ static void name_session(conversation *talk) {
     if (talk->is_protected) {
         name_protect(talk->guid);
     }
-    name_own_prefix(talk->prefix, talk->guid, talk->mode, talk->permits);
+    name_own_prefix(talk->prefix, talk->guid, talk->mode, talk->permits, ZKL_NAMING_CURATOR);
     snprintf(talk->owner, sizeof(talk->owner), "_c_%s-", talk->guid);
 }
 

@@ -145,8 +145,10 @@ static void check_nearest(const child_list *list) {
 static bool has_conflict(const zkl_node_kind *kinds, size_t count, zkl_mode mode) {
     bool conflict = false;
     for (size_t i = 0; i < count; i++) {
-        conflict = conflict || (kinds[i] != ZKL_NODE_FOREIGN &&
-                                reference_conflict(zkl_node_name_of(mode, 0).kind, kinds[i]));
+        conflict =
+            conflict ||
+            (kinds[i] != ZKL_NODE_FOREIGN &&
+             reference_conflict(zkl_node_name_of(mode, 0, ZKL_NAMING_CURATOR).kind, kinds[i]));
     }
     return conflict;
 }
@@ -158,7 +160,7 @@ static void check_tail(const child_list *list) {
         kinds[i] = reference_name(list->names[i]).kind;
     }
     for (zkl_mode mode = ZKL_EXCLUSIVE; mode <= ZKL_WRITE; mode++) {
-        zkl_contenders_place tail = { { zkl_node_name_of(mode, 0), NULL }, "" };
+        zkl_contenders_place tail = { { zkl_node_name_of(mode, 0, ZKL_NAMING_CURATOR), NULL }, "" };
         EXPECT((zkl_contenders_examine(listed(children), &tail).blocker != NULL) ==
                has_conflict(kinds, list->count, mode));
     }

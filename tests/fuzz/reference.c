@@ -24,23 +24,27 @@ static bool read_sequence(const char *text, size_t width, int32_t *sequence) {
     return value >= INT32_MIN && value <= INT32_MAX && strcmp(tail, written) == 0;
 }
 
-static zkl_node_kind kind_before(const char *text, size_t width) {
+static void read_kind(const char *text, size_t width, zkl_node_name *name) {
     static const struct {
         const char *marker;
         zkl_node_kind kind;
+        zkl_naming naming;
     } kinds[] = {
-        { "lock-", ZKL_NODE_EXCLUSIVE }, { "__lock__", ZKL_NODE_EXCLUSIVE },
-        { "__READ__", ZKL_NODE_READ },   { "__rlock__", ZKL_NODE_READ },
-        { "__WRIT__", ZKL_NODE_WRITE },
+        { "lock-", ZKL_NODE_EXCLUSIVE, ZKL_NAMING_CURATOR },
+        { "__lock__", ZKL_NODE_EXCLUSIVE, ZKL_NAMING_KAZOO },
+        { "latch-", ZKL_NODE_EXCLUSIVE, ZKL_NAMING_LEADER_LATCH },
+        { "__READ__", ZKL_NODE_READ, ZKL_NAMING_CURATOR },
+        { "__rlock__", ZKL_NODE_READ, ZKL_NAMING_KAZOO },
+        { "__WRIT__", ZKL_NODE_WRITE, ZKL_NAMING_CURATOR },
     };
     size_t before = strlen(text) - width;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         size_t length = strlen(kinds[i].marker);
         if (before >= length && strncmp(text + before - length, kinds[i].marker, length) == 0) {
-            return kinds[i].kind;
+            name->kind = kinds[i].kind;
+            name->naming = (uint8_t)kinds[i].naming;
         }
     }
-    return ZKL_NODE_FOREIGN;
 }
 
 /* "-permit-<permits>-" before the sequence: each number that it can be is written, and compared. */
@@ -63,7 +67,8 @@ zkl_node_name reference_name(const char *text) {
     for (size_t width = 10; width <= 11 && name.kind == ZKL_NODE_FOREIGN; width++) {
         if (read_sequence(text, width, &name.sequence)) {
             name.permits = permits_before(text, width);
-            name.kind = name.permits > 0 ? ZKL_NODE_PERMIT : kind_before(text, width);
+            name.kind = name.permits > 0 ? ZKL_NODE_PERMIT : ZKL_NODE_FOREIGN;
+            read_kind(text, width, &name);
         }
     }
     if (name.kind == ZKL_NODE_FOREIGN && read_sequence(text, 10, &name.sequence) &&
@@ -73,7 +78,17 @@ zkl_node_name reference_name(const char *text) {
     return name;
 }
 
+bool reference_bare_owner(const char *name, const char *guid) {
+    char bare[OWNER_LENGTH];
+    snprintf(bare, sizeof(bare), "%.8s%.4s%.4s%.4s%.12s__", guid, guid + 9, guid + 14, guid + 19,
+             guid + 24);
+    return strncmp(name, bare, strlen(bare)) == 0 && strspn(name, "0123456789abcdef") == 32;
+}
+
 bool reference_same_owner(const char *one, const char *other) {
+    if (strspn(one, "0123456789abcdef") == 32 && strncmp(one + 32, "__", 2) == 0) {
+        return strncmp(one, other, 34) == 0;
+    }
     return strlen(one) >= OWNER_LENGTH && strncmp(one, "_c_", 3) == 0 &&
            one[OWNER_LENGTH - 1] == '-' && strncmp(one, other, OWNER_LENGTH) == 0;
 }
@@ -136,8 +151,10 @@ reference_view reference_examine(zkl_children children, const char *own) {
         zkl_node_kind kind = sorted[i].name.kind;
         view.earlier++;
         view.unknown_earlier = view.unknown_earlier || kind == ZKL_NODE_UNKNOWN;
-        view.unlike_earlier = view.unlike_earlier || (mine.name.permits > 0 &&
-                                                      sorted[i].name.permits != mine.name.permits);
+        bool is_particular = mine.name.permits > 0 || mine.name.naming != ZKL_NAMING_CURATOR;
+        bool is_like = sorted[i].name.permits == mine.name.permits &&
+                       sorted[i].name.naming == mine.name.naming;
+        view.unlike_earlier = view.unlike_earlier || (is_particular && !is_like);
         if (reference_conflict(mine.name.kind, kind)) {
             view.blocker = sorted[i].text;
         }

@@ -13,7 +13,10 @@
 /** What a child's name says; the sequence counts only if the kind is not ZKL_NODE_FOREIGN. */
 zkl_node_name reference_name(const char *text);
 
-/** Whether both names begin with one and the same "_c_<guid>-". */
+/** Whether a name begins with this GUID without its dashes, and "__". */
+bool reference_bare_owner(const char *name, const char *guid);
+
+/** Whether both names begin with one and the same "_c_<guid>-", or GUID without dashes and "__". */
 bool reference_same_owner(const char *one, const char *other);
 
 typedef struct reference_view {

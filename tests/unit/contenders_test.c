@@ -292,7 +292,8 @@ TEST(list_may_come_in_any_order) {
 /* ---- At the tail -------------------------------------------------------------------- */
 
 static bool is_blocked_at_tail(zkl_listed children, zkl_mode mode) {
-    zkl_contenders_place tail = { .own.name = zkl_node_name_of(mode, 0), .companion = "" };
+    zkl_contenders_place tail = { .own.name = zkl_node_name_of(mode, 0, ZKL_NAMING_CURATOR),
+                                  .companion = "" };
     return zkl_contenders_examine(children, &tail).blocker != NULL;
 }
 
@@ -339,7 +340,7 @@ TEST(companion_is_in_nobodys_way) {
     zkl_listed children = listed((zkl_children){ names, 2 });
     EXPECT(zkl_contenders_examine(children, &place).blocker == NULL);
     EXPECT_INT(zkl_contenders_examine(children, &place).earlier, 0);
-    zkl_contenders_place tail = { .own.name = zkl_node_name_of(ZKL_WRITE, 0),
+    zkl_contenders_place tail = { .own.name = zkl_node_name_of(ZKL_WRITE, 0, ZKL_NAMING_CURATOR),
                                   .companion = names[0] };
     EXPECT_TEXT(zkl_contenders_examine(children, &tail).blocker, names[1]);
 }
@@ -379,9 +380,10 @@ TEST(those_who_wait_are_counted) {
         EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ names, 5 }), &place),
                    waiting[i]);
     }
-    zkl_contenders_place tail = { .own.name = zkl_node_name_of(ZKL_READ, 0), .companion = "" };
+    zkl_contenders_place tail = { .own.name = zkl_node_name_of(ZKL_READ, 0, ZKL_NAMING_CURATOR),
+                                  .companion = "" };
     EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ names, 5 }), &tail), 3);
-    tail.own.name = zkl_node_name_of(ZKL_EXCLUSIVE, 4);
+    tail.own.name = zkl_node_name_of(ZKL_EXCLUSIVE, 4, ZKL_NAMING_CURATOR);
     EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ names, 5 }), &tail), 1);
     EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ NULL, 0 }), &tail), 0);
 }

@@ -10,6 +10,8 @@
 
 #define GUID "01234567-89ab-4cde-8f01-23456789abcd"
 #define OTHER_GUID "01234567-89ab-4cde-8f01-23456789abce"
+#define BARE_GUID "0123456789ab4cde8f0123456789abcd"
+#define OTHER_BARE_GUID "0123456789ab4cde8f0123456789abce"
 
 static void expect_name(const char *text, zkl_node_kind kind, int32_t sequence, int line) {
     zkl_node_name name = zkl_node_name_parse(text);
@@ -34,6 +36,11 @@ TEST(names_of_kazoo_are_known) {
     EXPECT_NAME("0123456789abcdef0123456789abcdef__rlock__0000000004", ZKL_NODE_READ, 4);
 }
 
+TEST(names_of_a_leader_latch_are_known) {
+    EXPECT_NAME("_c_" GUID "-latch-0000000004", ZKL_NODE_EXCLUSIVE, 4);
+    EXPECT_NAME("latch-0000000009", ZKL_NODE_EXCLUSIVE, 9);
+}
+
 TEST(names_of_other_recipes_with_a_lock_are_known) {
     EXPECT_NAME("lock-0000000001", ZKL_NODE_EXCLUSIVE, 1);
     EXPECT_NAME("_c_0123456789abcdef-lock-0000000001", ZKL_NODE_EXCLUSIVE, 1); /* go-zookeeper */
@@ -43,7 +50,7 @@ TEST(names_of_other_recipes_with_a_lock_are_known) {
 TEST(unknown_kinds_have_their_last_ten_digits_as_sequence) {
     EXPECT_NAME("0000000007", ZKL_NODE_UNKNOWN, 7);
     EXPECT_NAME("n_0000000008", ZKL_NODE_UNKNOWN, 8);
-    EXPECT_NAME("latch-0000000009", ZKL_NODE_UNKNOWN, 9);
+    EXPECT_NAME("latch0000000009", ZKL_NODE_UNKNOWN, 9);
     EXPECT_NAME("-0000000010", ZKL_NODE_UNKNOWN, 10);
     EXPECT_NAME("job420000000011", ZKL_NODE_UNKNOWN, 11);
     EXPECT_NAME("__READ_0000000012", ZKL_NODE_UNKNOWN, 12);
@@ -84,9 +91,9 @@ TEST(eleven_digits_after_a_marker_are_no_known_kind) {
 
 /* Where we do not know the marker we cannot tell a minus sign from a dash. */
 TEST(unknown_kind_with_a_negative_sequence_is_foreign) {
-    EXPECT_FOREIGN("latch--000000001");
-    EXPECT_FOREIGN("latch-000000001");
-    EXPECT_NAME("latch--2147483647", ZKL_NODE_UNKNOWN, 2147483647);
+    EXPECT_FOREIGN("hatch--000000001");
+    EXPECT_FOREIGN("hatch-000000001");
+    EXPECT_NAME("hatch--2147483647", ZKL_NODE_UNKNOWN, 2147483647);
 }
 
 TEST(every_sequence_that_a_server_writes_is_read_back) {
@@ -104,6 +111,7 @@ TEST(every_sequence_that_a_server_writes_is_read_back) {
         { "_c_" GUID "-__WRIT__", ZKL_NODE_WRITE },
         { "0123456789abcdef0123456789abcdef__lock__", ZKL_NODE_EXCLUSIVE },
         { "0123456789abcdef0123456789abcdef__rlock__", ZKL_NODE_READ },
+        { "_c_" GUID "-latch-", ZKL_NODE_EXCLUSIVE },
     };
     char text[128];
     for (size_t i = 0; i < COUNT_OF(sequences); i++) {
@@ -114,14 +122,72 @@ TEST(every_sequence_that_a_server_writes_is_read_back) {
     }
 }
 
-TEST(prefixes_are_those_of_curator) {
+TEST(prefixes_are_those_of_the_library_that_is_named) {
+    static const struct {
+        zkl_mode mode;
+        zkl_naming naming;
+        const char *prefix;
+    } names[] = {
+        { ZKL_EXCLUSIVE, ZKL_NAMING_CURATOR, "_c_" GUID "-lock-" },
+        { ZKL_READ, ZKL_NAMING_CURATOR, "_c_" GUID "-__READ__" },
+        { ZKL_WRITE, ZKL_NAMING_CURATOR, "_c_" GUID "-__WRIT__" },
+        { ZKL_EXCLUSIVE, ZKL_NAMING_KAZOO, BARE_GUID "__lock__" },
+        { ZKL_READ, ZKL_NAMING_KAZOO, BARE_GUID "__rlock__" },
+        { ZKL_WRITE, ZKL_NAMING_KAZOO, BARE_GUID "__lock__" },
+        { ZKL_EXCLUSIVE, ZKL_NAMING_LEADER_LATCH, "_c_" GUID "-latch-" },
+    };
     char text[ZKL_NODE_NAME_SIZE];
-    zkl_node_name_prefix(text, GUID, zkl_node_name_of(ZKL_EXCLUSIVE, 0));
-    EXPECT_TEXT(text, "_c_" GUID "-lock-");
-    zkl_node_name_prefix(text, GUID, zkl_node_name_of(ZKL_READ, 0));
-    EXPECT_TEXT(text, "_c_" GUID "-__READ__");
-    zkl_node_name_prefix(text, GUID, zkl_node_name_of(ZKL_WRITE, 0));
-    EXPECT_TEXT(text, "_c_" GUID "-__WRIT__");
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        zkl_node_name name = zkl_node_name_of(names[i].mode, 0, names[i].naming);
+        zkl_node_name_prefix(text, GUID, name);
+        EXPECT_TEXT(text, names[i].prefix);
+        snprintf(text, sizeof(text), "%s0000000007", names[i].prefix);
+        zkl_node_name read = zkl_node_name_parse(text);
+        EXPECT_INT(read.kind, name.kind);
+        EXPECT_INT(read.naming, names[i].naming);
+        EXPECT(zkl_node_name_has_guid(text, GUID));
+        EXPECT(!zkl_node_name_has_guid(text, OTHER_GUID));
+    }
+}
+
+TEST(permit_has_the_names_of_curator_whatever_the_list_has_beside_it) {
+    zkl_node_name permit = zkl_node_name_parse("_c_" GUID "-permit-2-0000000001");
+    zkl_node_name unknown = zkl_node_name_parse("x-72057594-0000000001");
+    EXPECT_INT(permit.naming, ZKL_NAMING_CURATOR);
+    EXPECT_INT(unknown.naming, ZKL_NAMING_CURATOR);
+}
+
+TEST(node_of_a_kazoo_naming_is_marked_in_its_uuid_without_dashes) {
+    char guid[ZKL_GUID_SIZE] = "11111111-1111-8111-9111-111111111111";
+    char text[ZKL_NODE_NAME_SIZE + 10];
+    zkl_node_name name = zkl_node_name_of(ZKL_EXCLUSIVE, 0, ZKL_NAMING_KAZOO);
+    zkl_node_name_mark_lent(guid);
+    zkl_node_name_prefix(text, guid, name);
+    EXPECT_TEXT(text, "1111111111118111c111111111111111__lock__");
+    EXPECT(zkl_node_name_is_protected(text));
+    strcat(text, "0000000001");
+    EXPECT(zkl_node_name_is_protected(text));
+    EXPECT(zkl_node_name_parse(text).lent);
+    EXPECT(!zkl_node_name_parse(BARE_GUID "__lock__0000000001").lent);
+    EXPECT(!zkl_node_name_is_protected(BARE_GUID "__lock__0000000001"));
+}
+
+/* Only with 32 digits, as they are written, and the two underscores behind them. */
+TEST(uuid_without_dashes_is_found_whole_and_in_its_place_only) {
+    EXPECT(zkl_node_name_has_guid(BARE_GUID "__lock__0000000001", GUID));
+    EXPECT(zkl_node_name_has_guid(BARE_GUID "__rlock__0000000001", GUID));
+    EXPECT(!zkl_node_name_has_guid(BARE_GUID "0__lock__0000000001", GUID));
+    EXPECT(!zkl_node_name_has_guid(BARE_GUID "-lock-0000000001", GUID));
+    EXPECT(!zkl_node_name_has_guid(BARE_GUID, GUID));
+    EXPECT(!zkl_node_name_has_guid(GUID "__lock__0000000001", GUID));
+    EXPECT(!zkl_node_name_has_guid("x" BARE_GUID "__lock__0000000001", GUID));
+    EXPECT(!zkl_node_name_is_protected("zzzzzzzzzzzz8zzzzzzzzzzzzzzzzzzz__lock__0000000001"));
+    EXPECT(!zkl_node_name_is_protected("1111111111118111911111111111111__lock__0000000001"));
+    EXPECT(
+        zkl_node_name_same_guid(BARE_GUID "__lock__0000000001", BARE_GUID "__rlock__0000000001"));
+    EXPECT(!zkl_node_name_same_guid(BARE_GUID "__lock__0000000001",
+                                    OTHER_BARE_GUID "__lock__0000000001"));
+    EXPECT(!zkl_node_name_same_guid(BARE_GUID "__lock__0000000001", "_c_" GUID "-lock-0000000001"));
 }
 
 TEST(permits_that_no_semaphore_has_make_an_unknown_kind) {

@@ -47,7 +47,7 @@ TEST(record_of_one_acquire_reads_as_documented) {
     bench_acquire_and_release(&bench);
     const char *text = bench_text(&bench);
     const char *first = strchr(text, '\n') + 1;
-    EXPECT(strncmp(text, "zklock-record version=8 library=", 32) == 0);
+    EXPECT(strncmp(text, "zklock-record version=9 library=", 32) == 0);
     EXPECT(strstr(text, " label=a%20test%2C%20100%25%20good opened=2") != NULL);
     EXPECT_TEXT(first, "1 0 session=1 CONNECTED id=0x1f timeout_ms=10000\n"
                        "2 1 request=1 STATE session=1 path=/locks/stock session.connected "
@@ -386,7 +386,7 @@ static void add(long_list *list, const char *name) {
 }
 
 static void add_random(unit_random *random, long_list *list, const zkl_request *request) {
-    static const char letters[] = "xxrrwkquj";
+    static const char letters[] = "xxrrwkqluj";
     char guid[NAME_GUID_SIZE];
     char name[NAME_SIZE];
     int32_t sequence = (int32_t)unit_random_below(random, 24);
@@ -419,6 +419,8 @@ static const char *add_companion(unit_random *random, long_list *list) {
 static void begin_random(unit_random *random, zkl_request *request, long_list *list) {
     zkl_request_options options = {
         .mode = (zkl_mode)unit_random_below(random, 3),
+        .naming =
+            (zkl_naming)(unit_random_below(random, 3) == 0 ? unit_random_below(random, 3) : 0),
         .only_try = unit_random_below(random, 3) == 0,
         .companion = unit_random_below(random, 3) == 0 ? add_companion(random, list) : NULL,
     };
@@ -632,7 +634,7 @@ TEST(state_with_the_longest_path_has_room) {
     EXPECT(length > 3 * sizeof(path) - 3);
     EXPECT(length < ZKL_RECORD_LINE_MAX);
     EXPECT(strstr(text, "%25 session.connected session.lease_runs ") != NULL);
-    EXPECT(strstr(text, " reported.unknown reported.refusal\n") != NULL);
+    EXPECT(strstr(text, " verdict.given verdict.late=16843009\n") != NULL);
     bench_close(&bench);
 }
 

@@ -712,7 +712,7 @@ static void begin_session(random_walk *walk) {
     if (walk->is_protected) {
         name_protect(walk->guid);
     }
-    name_own_prefix(walk->prefix, walk->guid, walk->mode, walk->permits);
+    name_own_prefix(walk->prefix, walk->guid, walk->mode, walk->permits, ZKL_NAMING_CURATOR);
 }
 
 static void delete_our_nodes(small_world *world) {

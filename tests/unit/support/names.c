@@ -9,17 +9,17 @@
 
 static const struct {
     char letter;
-    bool curator; /* "_c_<guid>-" stands before the marker; otherwise the GUID's hex digits do, as
-                     in kazoo */
+    bool curator; /* "_c_<guid>-" stands before the marker; otherwise the GUID's digits without the
+                     dashes do, as in kazoo */
     const char *marker;
 } kinds[] = {
     { 'x', true, "lock-" },      { 'r', true, "__READ__" },  { 'w', true, "__WRIT__" },
     { 'q', false, "__rlock__" }, { 'k', false, "__lock__" }, { 'u', false, "-election-" },
-    { 'p', true, "permit-2-" },  { 't', true, "permit-3-" },
+    { 'p', true, "permit-2-" },  { 't', true, "permit-3-" }, { 'l', true, "latch-" },
 };
 
 /* If the digit here is '8' the node is protected. */
-enum { VERSION_OFFSET = 14 };
+enum { VERSION_OFFSET = 14, BARE_VERSION_OFFSET = 12 };
 
 void name_own_guid(char guid[NAME_GUID_SIZE], unsigned session) {
     snprintf(guid, NAME_GUID_SIZE, "c0ffee00-0000-4000-8000-%012u", session);
@@ -37,16 +37,36 @@ void name_protect(char guid[NAME_GUID_SIZE]) {
 }
 
 bool name_is_protected(const char *name) {
-    return strncmp(name, "_c_", 3) == 0 && strlen(name) > 3 + NAME_GUID_SIZE &&
-           name[3 + VERSION_OFFSET] == '8';
+    bool is_bare = strncmp(name, "_c_", 3) != 0;
+    return strlen(name) > 3 + NAME_GUID_SIZE &&
+           name[is_bare ? BARE_VERSION_OFFSET : 3 + VERSION_OFFSET] == '8';
 }
 
-void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode, unsigned permits) {
+/* Takes the dashes out of a GUID. */
+static void strip(char *guid) {
+    char *to = guid;
+    for (const char *from = guid; *from != '\0'; from++) {
+        if (*from != '-') {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+}
+
+void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode, unsigned permits,
+                     zkl_naming naming) {
     static const char *const markers[] = {
         [ZKL_EXCLUSIVE] = "lock-", [ZKL_READ] = "__READ__", [ZKL_WRITE] = "__WRIT__"
     };
+    char bare[NAME_GUID_SIZE];
+    snprintf(bare, sizeof(bare), "%s", guid);
+    strip(bare);
     if (permits > 0) {
         snprintf(name, NAME_SIZE, "_c_%s-permit-%u-", guid, permits);
+    } else if (naming == ZKL_NAMING_KAZOO) {
+        snprintf(name, NAME_SIZE, "%s__%slock__", bare, mode == ZKL_READ ? "r" : "");
+    } else if (naming == ZKL_NAMING_LEADER_LATCH) {
+        snprintf(name, NAME_SIZE, "_c_%s-latch-", guid);
     } else {
         snprintf(name, NAME_SIZE, "_c_%s-%s", guid, markers[mode]);
     }
@@ -59,6 +79,9 @@ void name_other(char name[NAME_SIZE], char letter, const char *guid, int32_t seq
             snprintf(own_guid, sizeof(own_guid), "%s", guid);
             if (isupper(letter)) {
                 name_protect(own_guid);
+            }
+            if (!kinds[i].curator) {
+                strip(own_guid);
             }
             snprintf(name, NAME_SIZE, "%s%s%s%s%010" PRId32, kinds[i].curator ? "_c_" : "",
                      own_guid, kinds[i].curator ? "-" : "", kinds[i].marker, sequence);

@@ -3,10 +3,10 @@
  *
  *     me3   our own node with sequence 3
  *     x2    another's exclusive node;  r2, w2  its reader, its writer
- *     k2    kazoo's lock;  q2  kazoo's reader
+ *     k2    kazoo's lock;  q2  kazoo's reader;  l2  a LeaderLatch
  *     p2    a permit of two;  t2  a permit of three
  *     u2    a kind that nobody knows
- *     X2, R2, W2, P2, T2  the same as the small letters, protected
+ *     X2, R2, W2, P2, T2, K2, Q2, L2  the same as the small letters, protected
  *     junk  a child without a sequence */
 #pragma once
 
@@ -27,9 +27,10 @@ bool name_is_protected(const char *name);
 void name_other_guid(char guid[NAME_GUID_SIZE], uint64_t seed);
 
 /** Writes the name that our node is created by. */
-void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode, unsigned permits);
+void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode, unsigned permits,
+                     zkl_naming naming);
 
-/** Writes another's name; `letter` is x, r, w, k, q, p, t, u or j. */
+/** Writes another's name; `letter` is x, r, w, k, q, l, p, t, u or j. */
 void name_other(char name[NAME_SIZE], char letter, const char *guid, int32_t sequence);
 
 /** Writes the long form of a short one. "me" stands for `own_prefix`. */

@@ -16,6 +16,7 @@ typedef struct conversation {
     request_monitor monitor;
     zkl_mode mode;
     unsigned permits;
+    zkl_naming naming;
     bool is_protected;
     unsigned session;
     char prefix[NAME_SIZE];
@@ -122,7 +123,7 @@ static void begin_session(conversation *play) {
     if (play->is_protected) {
         name_protect(play->guid);
     }
-    name_own_prefix(play->prefix, play->guid, play->mode, play->permits);
+    name_own_prefix(play->prefix, play->guid, play->mode, play->permits, play->naming);
 }
 
 static zkl_event read_event(conversation *play, const word_list *words) {
@@ -218,11 +219,13 @@ void trace_play(trace_setup setup, const char *const *lines, size_t count, const
                 int line) {
     conversation play = { .mode = setup.mode,
                           .permits = setup.permits,
+                          .naming = setup.naming,
                           .is_protected = setup.is_protected };
     begin_session(&play);
     zkl_request_options options = {
         .mode = setup.mode,
         .permits = setup.permits,
+        .naming = setup.naming,
         .depth = 3,
         .max_waiting = setup.max_waiting,
         .is_member = setup.is_member,

@@ -27,6 +27,7 @@
 typedef struct trace_setup {
     zkl_mode mode;
     unsigned permits;
+    zkl_naming naming;
     unsigned max_waiting;
     bool is_protected;
     bool is_member;
