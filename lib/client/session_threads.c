@@ -295,6 +295,7 @@ static zkl_connecting_event work(zkl_client_session *self, zkl_connecting_action
     event.moved = self->moved && task != ZKL_CONNECTING_ACTION_OPEN;
     event.lacks_handle = zkl_connection_lacks_handle(self->connection);
     pthread_mutex_lock(&self->client->mutex);
+    event.overdue = self->session.established && zkl_session_left_ms(&self->session) <= 0;
     if (!is_look_up(task)) {
         self->sought_ms = zkl_clock_ms();
     }

@@ -34,6 +34,7 @@ static void arrive(zkl_connecting *self, zkl_connecting_actions *actions) {
 static void on_connected(zkl_connecting *self, const zkl_connecting_event *event,
                          zkl_connecting_actions *actions) {
     note_lag(self, event);
+    self->was_connected = true;
     if (!self->established && self->has_new_credentials) {
         return;
     }
@@ -55,6 +56,7 @@ static void on_caught_up(zkl_connecting *self, const zkl_connecting_event *event
 static void on_disconnected(zkl_connecting *self, const zkl_connecting_event *event,
                             zkl_connecting_actions *actions) {
     note_lag(self, event);
+    self->was_connected = self->was_connected && !event->renewed;
     self->awaits_credential = false;
     self->stage = ZKL_CONNECTING_STAGE_SEEKING;
     add(actions, ZKL_CONNECTING_ACTION_PASS_ON);
@@ -171,10 +173,31 @@ static zkl_connecting_action_kind on_new_credentials_checked(zkl_connecting *sel
     return ZKL_CONNECTING_ACTION_NONE;
 }
 
+static bool knows_not_all(const zkl_connecting *self) {
+    return self->moved || self->partial;
+}
+
+static zkl_connecting_action_kind try_all_again(const zkl_connecting *self) {
+    return knows_not_all(self) ? ZKL_CONNECTING_ACTION_GIVE_SERVERS
+                               : ZKL_CONNECTING_ACTION_LOOK_UP_IF_DUE;
+}
+
+/* Tells whether all servers may turn the handle away for good (lz-seen): those that have lost their
+ * data, or got older ones back, are behind what it saw. They take another handle of the session,
+ * and tell what has become of it. A server that only lags does so for a while, so the session's
+ * timeout is waited for. */
+static bool is_turned_away(const zkl_connecting *self, const zkl_connecting_event *event) {
+    return event->overdue && self->was_connected && self->stage == ZKL_CONNECTING_STAGE_SEEKING;
+}
+
 static zkl_connecting_action_kind on_credentials_checked(zkl_connecting *self,
                                                          const zkl_connecting_event *event,
                                                          zkl_connecting_actions *actions) {
     (void)actions;
+    if (is_turned_away(self, event)) {
+        return event->kind == ZKL_CONNECTING_EVENT_DONE ? ZKL_CONNECTING_ACTION_RENEW
+                                                        : try_all_again(self);
+    }
     if (self->stage != ZKL_CONNECTING_STAGE_DENIED) {
         return ZKL_CONNECTING_ACTION_NONE;
     }
@@ -191,10 +214,6 @@ static zkl_connecting_action_kind on_introduced(zkl_connecting *self,
     }
     self->awaits_credential = true;
     return fail(self);
-}
-
-static bool knows_not_all(const zkl_connecting *self) {
-    return self->moved || self->partial;
 }
 
 static zkl_connecting_action_kind on_new_servers_looked_up(zkl_connecting *self,
@@ -234,13 +253,12 @@ static zkl_connecting_action_kind on_silent_server_left(zkl_connecting *self,
                                                         const zkl_connecting_event *event,
                                                         zkl_connecting_actions *actions) {
     (void)actions;
-    if (event->kind == ZKL_CONNECTING_EVENT_FAILED && knows_not_all(self)) {
-        return ZKL_CONNECTING_ACTION_GIVE_SERVERS;
+    if (event->kind == ZKL_CONNECTING_EVENT_FAILED) {
+        return is_turned_away(self, event) ? ZKL_CONNECTING_ACTION_CHECK_CREDENTIALS
+                                           : try_all_again(self);
     }
-    if (event->kind == ZKL_CONNECTING_EVENT_DONE) {
-        self->moved = false;
-        self->partial = true;
-    }
+    self->moved = false;
+    self->partial = true;
     return ZKL_CONNECTING_ACTION_LOOK_UP_IF_DUE;
 }
 

@@ -41,7 +41,7 @@
     TASK(RENEW)                                                                                    \
     /* tells whether the session would take the credentials that a new handle shows: FAILED: no */ \
     TASK(CHECK_NEW_CREDENTIALS)                                                                    \
-    TASK(CHECK_CREDENTIALS)   /* the same, before a server is left */                              \
+    TASK(CHECK_CREDENTIALS)   /* the same, before a server or a handle is left */                  \
     TASK(LEAVE_SERVER)        /* connects again with the same handle */                            \
     TASK(INTRODUCE)           /* shows the servers the next credential */                          \
     TASK(LOOK_UP_NEW_SERVERS) /* DONE says whether the addresses have moved */                     \
@@ -95,6 +95,7 @@ typedef zkl_connecting_action_kind zkl_field_CONNECTING_TASK;
 #define ZKL_CONNECTING_EVENT_FIELDS(FIELD, of)                                                     \
     FIELD(of, FLAG, renewed)      /* the handle is not the one that was connected before */        \
     FIELD(of, FLAG, moved)        /* names led to other addresses than the last time */            \
+    FIELD(of, FLAG, overdue)      /* the session was lost for longer than its timeout */           \
     FIELD(of, FLAG, lacks_handle) /* the task has left the old handle, and could open no other */
 typedef struct zkl_connecting_event {
     zkl_connecting_event_kind kind;
@@ -115,6 +116,8 @@ typedef struct zkl_connecting_actions {
     FIELD(of, FLAG, woken)                /* the wait that is under way is to end */               \
     FIELD(of, FLAG, pauses)               /* the last task has failed */                           \
     FIELD(of, FLAG, established)          /* the servers have accepted the session once */         \
+    /* the handle was connected: servers that are behind what it saw there turn it away */         \
+    FIELD(of, FLAG, was_connected)                                                                 \
     FIELD(of, FLAG, may_lag)      /* the next server, behind what the last handle has seen */      \
     FIELD(of, FLAG, lacks_handle) /* of the session there is no handle, and no news */             \
     FIELD(of, FLAG, has_new_servers)                                                               \

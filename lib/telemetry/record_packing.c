@@ -116,7 +116,7 @@ static char *put_children(zkl_packing *self, char *at, zkl_listed children) {
 PACKER(pack_request, zkl_request, uint64_t, REQUEST_FIELDS)
 PACKER(pack_set, zkl_set, uint16_t, ZKL_SET_FIELDS)
 PACKER(pack_loan, zkl_lending_state, uint16_t, ZKL_LENDING_FIELDS)
-PACKER(pack_connecting, zkl_connecting, uint16_t, ZKL_CONNECTING_FIELDS)
+PACKER(pack_connecting, zkl_connecting, uint64_t, ZKL_CONNECTING_FIELDS)
 KIND_PACKER(pack_request_event, zkl_event, ZKL_EVENT_FIELDS)
 KIND_PACKER(pack_set_event, zkl_set_event, ZKL_SET_EVENT_FIELDS)
 KIND_PACKER(pack_loan_event, zkl_lending_event, ZKL_LENDING_EVENT_FIELDS)

@@ -501,6 +501,59 @@ static void acquire_on_a_stopped_server_moves_in_time_and_leaves_one_node(void) 
     mover_end(&mover);
 }
 
+/* ---- Servers that have lost their data ----------------------------------- */
+
+/* Short, as sessions are sought with another handle only when it is over. */
+#define LOST_SESSION_MS 3000
+#define TRANSACTIONS 60
+
+/* The servers now know fewer transactions than those who were connected have seen, and turn them
+ * away: "has seen zxid ..., our last zxid is ..., client must try another server". */
+static void lose_all_data(struct scene *scene) {
+    int64_t seen = servers_last_zxid();
+    servers_empty();
+    raw_close(scene->raw);
+    scene->raw = raw_open(servers_hosts());
+    CU_ASSERT_TRUE(servers_last_zxid() < seen);
+}
+
+/* So many that the servers do not catch up with them meanwhile. */
+static void commit_some(zkl_lock *lock) {
+    for (int i = 0; i < TRANSACTIONS / 2; i++) {
+        zkl_grant grant = ZKL_GRANT_INIT;
+        ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
+        ASSERT_STATUS(zkl_lock_release(lock, PATIENCE_MS), ZKL_OK);
+    }
+}
+
+static void servers_that_have_lost_their_data_serve_the_clients_that_they_had(void) {
+    struct scene scene;
+    struct waiter waiter;
+    zkl_grant grant = ZKL_GRANT_INIT;
+    scene_begin(&scene, "data-lost");
+    zkl_client *client = client_open(servers_hosts(), LOST_SESSION_MS);
+    zkl_client *waiters_client = client_open(servers_hosts(), LOST_SESSION_MS);
+    zkl_lock *lock = lock_open(client, scene.resource);
+    commit_some(lock);
+    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
+    zkl_lock *other = lock_open(waiters_client, scene.resource);
+    waiter_start(&waiter, other, ZKL_EXCLUSIVE, LONG_WAIT_MS);
+    WAIT_UNTIL(scene_watches(&scene) == 1);
+    lose_all_data(&scene);
+    ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
+    ASSERT_NUMBER(client_information(waiters_client).sessions_expired, 1);
+    WAIT_UNTIL(zkl_lock_check(lock, NULL) == ZKL_LOST);
+    ASSERT_STATUS(zkl_lock_release(other, PATIENCE_MS), ZKL_OK);
+    (void)zkl_lock_release(lock, PATIENCE_MS);
+    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
+    ASSERT_NUMBER(scene_queue(&scene), 1);
+    zkl_lock_close(lock);
+    zkl_lock_close(other);
+    client_close(client);
+    client_close(waiters_client);
+    scene_end(&scene);
+}
+
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(all_servers_killed_while_one_holds_and_others_wait_keeps_every_place),
@@ -517,6 +570,7 @@ int main(int argc, char **argv) {
         TEST_CASE(waiter_on_a_stopped_server_moves_in_time_and_is_granted),
         TEST_CASE(release_on_a_stopped_server_moves_in_time_and_passes_the_lock_on),
         TEST_CASE(acquire_on_a_stopped_server_moves_in_time_and_leaves_one_node),
+        TEST_CASE(servers_that_have_lost_their_data_serve_the_clients_that_they_had),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

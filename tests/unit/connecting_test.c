@@ -124,6 +124,51 @@ TEST(silent_servers_are_left_one_after_the_other_until_all_are_tried_again) {
     TELLS(FAILED, "LOOK_UP_IF_DUE"); /* it has all */
 }
 
+/* Each server answers "has seen zxid ..., our last zxid is ..., must try another server", by
+ * closing the connection, for as long as the session is sought with a handle that has seen more. */
+TEST(session_that_all_servers_turn_away_is_sought_with_another_handle) {
+    begin_connected();
+    TELLS(DISCONNECTED, "PASS_ON WAKE");
+    TELLS(WOKEN, "WAIT_FOR_SERVER");
+    TELLS(DONE, "LEAVE_SILENT_SERVER");
+    TELLS(FAILED, "LOOK_UP_IF_DUE"); /* its time is not over */
+    TELLS(DONE, "WAIT_FOR_SERVER");
+    TELLS(DONE, "LEAVE_SILENT_SERVER");
+    TELLS_THAT(DONE, overdue, "LOOK_UP_IF_DUE"); /* others are left to be tried */
+    TELLS_THAT(DONE, overdue, "WAIT_FOR_SERVER");
+    TELLS_THAT(DONE, overdue, "LEAVE_SILENT_SERVER");
+    TELLS_THAT(FAILED, overdue, "CHECK_CREDENTIALS");
+    TELLS_THAT(DONE, overdue, "RENEW");
+    TELLS_THAT(DISCONNECTED, renewed, "PASS_ON");
+    TELLS_THAT(DONE, overdue, "WAIT_FOR_SERVER");
+    TELLS(CONNECTED, "CATCH_UP");
+}
+
+TEST(handle_that_has_seen_no_server_is_turned_away_by_none) {
+    begin_connected();
+    TELLS_THAT(DISCONNECTED, renewed, "PASS_ON WAKE");
+    TELLS(WOKEN, "WAIT_FOR_SERVER");
+    TELLS_THAT(DONE, overdue, "LEAVE_SILENT_SERVER");
+    TELLS_THAT(FAILED, overdue, "LOOK_UP_IF_DUE");
+    TELLS_THAT(DONE, overdue, "WAIT_FOR_SERVER");
+    TELLS(CONNECTED, "CATCH_UP"); /* it sees one, which is lost before it has caught up */
+    TELLS(DISCONNECTED, "PASS_ON");
+    TELLS_THAT(DONE, overdue, "LEAVE_SILENT_SERVER");
+    TELLS_THAT(FAILED, overdue, "CHECK_CREDENTIALS");
+}
+
+TEST(session_that_is_turned_away_and_would_be_refused_keeps_its_handle) {
+    begin_connected();
+    TELLS(DISCONNECTED, "PASS_ON WAKE");
+    TELLS(WOKEN, "WAIT_FOR_SERVER");
+    TELLS(DONE, "LEAVE_SILENT_SERVER");
+    TELLS(DONE, "LOOK_UP_IF_DUE");
+    TELLS(DONE, "WAIT_FOR_SERVER");
+    TELLS_THAT(DONE, overdue, "LEAVE_SILENT_SERVER");
+    TELLS_THAT(FAILED, overdue, "CHECK_CREDENTIALS");
+    TELLS_THAT(FAILED, overdue, "GIVE_SERVERS");
+}
+
 TEST(servers_that_have_moved_are_given_while_none_answers) {
     begin();
     TELLS(DONE, "LEAVE_SILENT_SERVER");
@@ -349,7 +394,7 @@ TEST(session_that_closes_hears_of_its_last_connection) {
 
 /* ---- A state as a number -------------------------------------------------------------------- */
 
-enum { WAITS_MAX = 2, KEY_BITS = 23 };
+enum { WAITS_MAX = 2, KEY_BITS = 24 };
 
 /* How many bits a field of each type takes. */
 #define BITS_FLAG 1U
@@ -513,10 +558,11 @@ static bool take_all(const zkl_connecting *state) {
             !can_happen(state, (zkl_connecting_event_kind)kind)) {
             continue;
         }
-        for (unsigned flags = 0; flags < 4; flags++) {
+        for (unsigned flags = 0; flags < 8; flags++) {
             event.renewed = is_news && (flags & 1U) != 0;
             event.moved = !is_news && (flags & 1U) != 0;
             event.lacks_handle = !is_news && (flags & 2U) != 0;
+            event.overdue = !is_news && (flags & 4U) != 0;
             good = take(state, event) && good;
         }
     }

@@ -362,6 +362,12 @@ void servers_age(const struct age *ages, int count) {
     note_hurt(false);
 }
 
+void servers_empty(void) {
+    note_hurt(true);
+    require_run("empty");
+    note_hurt(false);
+}
+
 /* Of the verbs those that do not fit fail. The start is one of all, as a server
  * alone never serves. What is still ill is met by the next test, or program, at
  * its beginning. */

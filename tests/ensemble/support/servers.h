@@ -70,6 +70,10 @@ struct age {
 /** Stops and starts all servers. Nobody may create children there meanwhile. */
 void servers_age(const struct age *ages, int count);
 
+/** Stops all servers, and starts them without their data. Whatever was connected before, the test's
+ *  own handles too, has seen more than they know now. */
+void servers_empty(void);
+
 /** Heals what a test has hurt and not healed itself. */
 void servers_heal(void);
 
