@@ -7,6 +7,7 @@
 
 cache=${XDG_CACHE_HOME:-${HOME:?}/.cache}/zklock
 archive_keys=/usr/share/keyrings/debian-archive-keyring.gpg
+zookeeper_version=3.9.3
 
 # Lists the packages of each KIND (deb, deb-src) in the current directory.
 private_apt_update() { # KIND...
@@ -62,3 +63,51 @@ fetch_jars() (
     # By one rename, so that no other start sees half of it.
     mv -T unpacked/usr/share/java "$cache/zookeeper-jars"
 )
+
+# Leaves ZooKeeper's source in the directory source. A caller of it runs in build_once.
+fetch_zookeeper_source() {
+    local fetched
+    private_apt_update deb-src
+    private_apt source --download-only zookeeper
+    fetched=$(sed -n 's/^Version: //p' ./*.dsc)
+    [[ $fetched == "$zookeeper_version"-* ]] || fail "Debian 13 has ZooKeeper $fetched, and not $zookeeper_version"
+    # apt has compared the checksums; it trusts the archive's signature, not the maintainer's, whose key is not here.
+    dpkg-source --no-check --extract ./*.dsc source
+}
+
+# Names what a build from that source depends on: its version, the FILES that say how it is built, and the libraries
+# of the release and the machine.
+build_key() { # FILE...
+    local release sum
+    # shellcheck source=/dev/null
+    release=$(. /etc/os-release && printf '%s%s' "$ID" "${VERSION_ID:-}")
+    sum=$(cat "$@" | sha256sum)
+    printf '%s-%s-%s-%s\n' "$zookeeper_version" "$release" "$(dpkg --print-architecture)" "${sum:0:12}"
+}
+
+# Has COMMAND build WHAT in a directory of its own, where it leaves the directory result, which becomes DIRECTORY.
+build_once() ( # DIRECTORY WHAT COMMAND...
+    say "building $2 (once)"
+    mkdir -p "${1%/*}"
+    work=$(mktemp -d "${1%/*}/build.XXXXXX")
+    trap 'rm -rf "$work"' EXIT
+    cd "$work"
+    # Not in a condition, where the shell would pass over its failures.
+    set +e
+    (set -e && "${@:3}") >log 2>&1
+    status=$?
+    set -e
+    if ((status != 0)); then
+        tail -n 40 log >&2
+        fail "cannot build $2"
+    fi
+    # By one rename; whoever else built it meanwhile has built the same.
+    mv -T result "$1" 2>/dev/null || [[ -e $1 ]]
+)
+
+require_commands() { # GROUP COMMAND...
+    local command
+    for command in "${@:2}"; do
+        command -v "$command" >/dev/null || fail "no $command on PATH; run: tools/install-packages $1"
+    done
+}
