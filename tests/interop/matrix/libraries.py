@@ -15,6 +15,10 @@ PROGRAMS = {
     "zklock": [f"{BUILD}/tests/interop/interop_zklock"],
     "curator": [*JAVA, "CuratorContender"],
     "kazoo": ["/usr/bin/python3", f"{HERE}/kazoo_contender.py"],
+    # By contenders/build-recipes.
+    "zkr_lock": [f"{BUILD}/tests/interop/recipes/zkr_lock"],
+    "write_lock": [f"{BUILD}/tests/interop/recipes/write_lock"],
+    "go_zookeeper": [f"{BUILD}/tests/interop/recipes/go_zookeeper"],
 }
 COMMAND = f"{BUILD}/command/zklock"
 SESSION_MS = 6000
