@@ -152,19 +152,23 @@ class Seller(Instance):
     def order(self, sku, units=1, key=None, buyer="somebody", think_ms=0):
         """No status, and the answer."""
         key = key or uuid.uuid4().hex
-        self.process.stdin.write(f"{key} {sku} {units} {think_ms} {buyer}\n")
-        self.process.stdin.flush()
-        return None, self.answers[key].get(timeout=PATIENCE_S)
+        answer = self.answers[key]
+        os.write(self.process.stdin.fileno(), f"{key} {sku} {units} {think_ms} {buyer}\n".encode())
+        return None, answer.get(timeout=PATIENCE_S)
+
+    def read_log(self, lines):
+        """When it ends, whoever waits for an answer is told that there will be none."""
+        super().read_log(lines)
+        for one in list(self.answers.values()):
+            one.put({"reason": "gone"})
+        self.answers.clear()
 
     def forget(self):
-        """Whoever waits for an answer is told that there will be none."""
         self.process.stdin.close()
         super().forget()
-        for one in self.answers.values():
-            one.put({"reason": "gone"})
 
     def end(self):
-        """It ends as there are no further orders."""
+        """It ends when there are no further orders."""
         self.forget()
         return self.process.returncode
 

@@ -77,7 +77,7 @@ class Sale:
 
     def judge(self, sellers, choice, told):
         self.placed = collections.Counter(language for language, reason in told if reason == "placed")
-        self.sold, self.left = self.placed.total(), sellers.shop.product(self.sku)["left"]
+        self.sold, self.product = self.placed.total(), sellers.shop.product(self.sku)
         self.logs = {language: [[line for line in list(one.log) if line.get("order", "").startswith(self.sku)] for one in its]
                      for language, its in choice.items()}
         self.attempts = [one for language, its in self.logs.items() for log in its for one in attempts_of(language, log)]
@@ -87,7 +87,8 @@ class Sale:
         return max(self.sold - self.units, 0)
 
     def is_sold_right(self):
-        return self.sold == self.units and self.left == 0
+        """All units, as far as the buyers were told, and as far as the database knows."""
+        return self.sold == self.product["sold"] == self.units and self.product["left"] == 0
 
     def cells(self, language):
         its = [one for one in self.attempts if language in (one.language, None)]

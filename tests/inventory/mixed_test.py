@@ -18,6 +18,7 @@ from instances import CuratorSeller, KazooSeller, wait_until
 from failure_test import kill_leader
 
 SESSION_MS = 2000
+LONG_SESSION_MS = 4000  # the longest with this tick: none should end here
 UNITS, ORDERS = 15, 24
 THINK_MS = 20
 STOPPED_MS = 4000  # longer than a session, and than it takes to see that it has begun
@@ -26,7 +27,7 @@ STOPPED_MS = 4000  # longer than a session, and than it takes to see that it has
 class Sells(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.sellers = mixed.Sellers(SESSION_MS)
+        cls.sellers = mixed.Sellers(LONG_SESSION_MS)
         cls.addClassCleanup(cls.sellers.end)
 
     def sell(self, *program, units=UNITS, orders=ORDERS):

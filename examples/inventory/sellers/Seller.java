@@ -30,7 +30,7 @@ final class Seller {
     private static final int PATIENCE_MS = 10000;
     private static final int FENCED_OFF_MAX = 5;
 
-    /** Fails if a row with this fence has been claimed with a later token. */
+    /** Changes no row if a later holder has claimed it. */
     private static final String CLAIM =
             "UPDATE segments SET fence = ? WHERE sku = ? AND segment = 0 AND fence <= ?"
                     + " RETURNING quantity";
@@ -238,8 +238,7 @@ final class Seller {
         System.out.println(line.append("}"));
     }
 
-    private void serveLine(String line) {
-        Order order = Order.read(line);
+    private void answer(Order order) {
         Outcome outcome = Outcome.FAILED;
         try {
             outcome = serve(order);
@@ -263,8 +262,8 @@ final class Seller {
         ExecutorService workers = Executors.newFixedThreadPool(WORKERS);
         BufferedReader orders = new BufferedReader(new InputStreamReader(System.in));
         for (String line = orders.readLine(); line != null; line = orders.readLine()) {
-            String one = line;
-            workers.execute(() -> self.serveLine(one));
+            Order order = Order.read(line);
+            workers.execute(() -> self.answer(order));
         }
         workers.shutdown();
         workers.awaitTermination(2 * PATIENCE_MS, TimeUnit.MILLISECONDS);

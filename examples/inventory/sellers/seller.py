@@ -12,6 +12,7 @@ import concurrent.futures
 import contextlib
 import datetime
 import json
+import signal
 import sqlite3
 import sys
 import time
@@ -25,7 +26,7 @@ PATIENCE_S = 10
 FENCED_OFF_MAX = 5
 ENDLESSLY = {"max_tries": -1, "max_delay": 1}  # kazoo tries once, if it is told nothing
 
-# Changes no row if a later token has claimed it.
+# Changes no row if a later holder has claimed it.
 CLAIM = "UPDATE segments SET fence = :token WHERE sku = :sku AND segment = 0 AND fence <= :token RETURNING quantity"
 TAKE = ("UPDATE segments SET quantity = :left, sold = sold + :units"
         " WHERE sku = :sku AND segment = 0 AND fence = :token")
@@ -149,9 +150,7 @@ class Seller:
         line = {"time": now, "instance": self.name, "event": event, **key, **more}
         print(json.dumps(line) + "\n", end="", flush=True)
 
-    def serve_line(self, line):
-        key, sku, units, think_ms, buyer = line.rstrip("\n").split(" ", 4)
-        order = Order(key, sku, int(units), int(think_ms), buyer)
+    def answer(self, order):
         outcome = "failed"
         try:
             outcome = self.serve(order)
@@ -160,12 +159,18 @@ class Seller:
         self.say("answered", order, reason=outcome)
 
 
+def order_of(line):
+    key, sku, units, think_ms, buyer = line.rstrip("\n").split(" ", 4)
+    return Order(key, sku, int(units), int(think_ms), buyer)
+
+
 def content_of(order):
     """What makes another order with this key the same one, as the service writes it."""
     return f"{order.sku}:{order.units}"
 
 
 def main(seller_class=Seller):
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # without a traceback
     hosts, database, session_ms, name = sys.argv[1:]
     zookeeper = kazoo.client.KazooClient(hosts, timeout=int(session_ms) / 1000, connection_retry=ENDLESSLY,
                                          command_retry=ENDLESSLY)
@@ -174,7 +179,7 @@ def main(seller_class=Seller):
     seller.say("ready")
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
         for line in sys.stdin:
-            workers.submit(seller.serve_line, line)
+            workers.submit(seller.answer, order_of(line))
     zookeeper.stop()  # ends the session, and with it what the seller may still hold
 
 
