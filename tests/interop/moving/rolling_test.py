@@ -269,8 +269,8 @@ class Rolling:
 
     def run_revocable(self, programs):
         """Says when it holds, until the end of its input."""
-        run = subprocess.Popen([programs["zklock"], "run", "--quiet", *QUICK, "--revocable", self.resource, "--", "sh", "-c",
-                                "echo holds; exec cat"],
+        run = subprocess.Popen([programs["zklock"], "run", "--quiet", *QUICK, "--revocable", self.resource, "--",
+                                "sh", "-c", "echo holds; exec cat"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.addCleanup(self.end_run, run)
         return run

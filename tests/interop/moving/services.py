@@ -1,0 +1,124 @@
+"""The services of examples/moving, before, while and after they move, and a fleet of them."""
+
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.join(HERE, "..", "..", "..")
+sys.path += [os.path.join(HERE, "..", "..", "command"), os.path.join(TOP, "bench", "comparison")]
+from command import HOSTS, ZKLOCK, CommandTest, wait_until  # noqa: E402
+
+SOURCES = os.path.join(TOP, "examples", "moving")
+BUILT = os.environ["ZKLOCK_MOVING"]
+JARS = ["curator-recipes", "curator-framework", "curator-client", "zookeeper-jute", "zookeeper", "guava", "slf4j-api",
+        "slf4j-nop"]  # of Debian, in the order in which java searches them
+CLASS_PATH = ":".join(f"/usr/share/java/{jar}.jar" for jar in JARS)
+CURATOR = "StockWithCurator"
+END_WITHIN_S = 60
+FLEET, ORDERS = 3, 40  # instances; how many orders are taken between two changes
+HELD_MS, FOR_EVER_MS = 1, 600000
+
+
+def compile_curator(place):
+    subprocess.run(["javac", "-cp", CLASS_PATH, "-d", place, os.path.join(SOURCES, f"{CURATOR}.java")], check=True)
+
+
+class Services(CommandTest):
+    """Each test has a resource of its own, and a file with the number of its orders."""
+
+    classes = None  # where Curator's service is compiled to
+
+    def setUp(self):
+        super().setUp()
+        self.instances = []
+        self.addCleanup(self.kill_all)
+        self.start_anew(f"/moving/{self.resource}")
+
+    def start_anew(self, resource):
+        self.resource = resource
+        with open(self.path("orders"), "w", encoding="ascii") as file:
+            file.write(f"{0:020}")
+
+    def kill_all(self):
+        for instance in self.instances:
+            instance.kill()
+            instance.communicate()
+
+    def orders(self):
+        return int(self.text_of("orders"))
+
+    # ---- How a service is started ------------------------------------------------------------
+
+    def zklock(self, held_ms, *more):
+        return [os.path.join(BUILT, "stock_with_zklock"), HOSTS, self.resource, self.path("orders"), str(held_ms), *more]
+
+    def curator(self, held_ms):
+        return ["java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", f"{CLASS_PATH}:{self.classes}", CURATOR, HOSTS,
+                self.resource, self.path("orders"), str(held_ms)]
+
+    @staticmethod
+    def kazoo(lock):
+        return lambda self, held_ms: ["/usr/bin/python3", os.path.join(SOURCES, "stock_with_kazoo.py"), HOSTS,
+                                      self.resource, self.path("orders"), str(held_ms), lock]
+
+    @staticmethod
+    def old_lock(family, server):
+        return lambda self, held_ms: [os.path.join(BUILT, f"stock_with_lock_of_{family}"), "old", server, self.resource,
+                                      self.path("orders"), str(held_ms)]
+
+    @staticmethod
+    def both_locks(family, server):
+        return lambda self, held_ms: [os.path.join(BUILT, f"stock_with_lock_of_{family}"), "both", server, self.resource,
+                                      self.path("orders"), str(held_ms), HOSTS]
+
+    @staticmethod
+    def commands(which):
+        return lambda self, held_ms: [os.path.join(SOURCES, "stock_with_commands"), which, self.resource,
+                                      self.path("orders"), str(held_ms / 1000)]
+
+    def begin(self, service, held_ms=HELD_MS):
+        """Returns when its servers have answered."""
+        instance = subprocess.Popen(service(self, held_ms), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                    env={**os.environ, "PATH": os.path.dirname(ZKLOCK) + ":" + os.environ["PATH"]})
+        self.instances.append(instance)
+        self.assertEqual(instance.stdout.readline(), "open\n")
+        return instance
+
+    def finish(self, instance):
+        """How many orders it has taken, and how many of them while somebody else was at it."""
+        instance.terminate()
+        words, _ = instance.communicate(timeout=END_WITHIN_S)
+        return [int(number) for number in re.fullmatch(r"orders (\d+), overlaps (\d+)\n", words).groups()]
+
+    # ---- A fleet -----------------------------------------------------------------------------
+
+    def work_for_a_while(self):
+        goal = self.orders() + ORDERS
+        wait_until(lambda: self.orders() >= goal, f"{ORDERS} orders", END_WITHIN_S)
+
+    def roll(self, services):
+        """A fleet of the first, whose instances become those of the second one by one, and so on. Returns what all of them
+        say at their end: orders and overlaps."""
+        fleet, reports = [self.begin(services[0]) for _ in range(FLEET)], []
+        for service in services[1:]:
+            for _ in range(FLEET):
+                fleet.append(self.begin(service))
+                self.work_for_a_while()
+                reports.append(self.finish(fleet.pop(0)))
+        reports += [self.finish(instance) for instance in fleet]
+        return reports
+
+    def assert_moves(self, *services):
+        """There and back, with never two holders, and no order lost."""
+        reports = self.roll([*services, *services[-2::-1]])
+        self.assertEqual(sum(overlaps for _, overlaps in reports), 0)
+        self.assertEqual(self.orders(), sum(orders for orders, _ in reports))
+
+    def assert_cannot_be_left_out(self, before, after):
+        """Between the two there has to be a step: both hold at once."""
+        first, second = self.begin(before, 20), self.begin(after, 20)
+        self.work_for_a_while()
+        overlaps = sum(self.finish(instance)[1] for instance in (first, second))
+        self.assertGreater(overlaps, 0)
