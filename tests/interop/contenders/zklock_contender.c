@@ -61,7 +61,7 @@ static const char *told_as(int status, char text[LINES_TEXT_SIZE]) {
     case ZKL_LOST:
     case ZKL_SESSION_EXPIRED:
         return LINES_LOST;
-    case ZKL_PERMITS_DIFFER:
+    case ZKL_USED_DIFFERENTLY:
         failure(status, text);
         return LINES_REFUSED;
     default:

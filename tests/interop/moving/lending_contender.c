@@ -61,7 +61,7 @@ static void *run(void *unused) {
 
 int main(int argc, char **argv) {
     if (argc != 6) {
-        give_up("lender: not meant to be started by hand; see lender.c");
+        give_up("lender: not meant to be started by hand; see lending_contender.c");
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     zoo_set_debug_level((ZooLogLevel)0);
