@@ -221,7 +221,7 @@ class WriteLock(Recipe):
         behind.granted()
 
     def test_alone_asking_again_and_again_gets_it(self):
-        """The way round the last one, which the counter of the matrix shows in a thousand acquisitions."""
+        """The way round the last one, if it is a new lock each time: the matrix shows it a thousand times."""
         holder = self.theirs("polled")
         node = holder.acquire()
         waiter, proxy = self.stage.start_behind_proxy(Side("theirs", self.library, "polled"))
@@ -229,6 +229,21 @@ class WriteLock(Recipe):
         waiter.begin_acquire()
         self.release_meanwhile(holder, proxy)
         waiter.granted()
+
+    def test_alone_asking_again_and_again_takes_it_once_more_after_its_release(self):
+        """With one and the same lock: each lock() has left a watch, and they fire one after the other."""
+        holder, waiter = self.theirs("repeated"), self.theirs("repeated")
+        for _ in range(10):  # if all have fired before the release, nothing happens
+            holder.acquire()
+            waiter.begin_acquire()
+            time.sleep(2)
+            holder.release()
+            waiter.granted()
+            waiter.release()
+            time.sleep(0.5)
+            if waiter.ask("held").status == "ok":
+                return
+        self.fail("nobody owns a lock that nobody has asked for")
 
     def test_alone_a_waiter_that_has_given_up_takes_the_lock(self):
         waiter = self.cancelled_waiter()

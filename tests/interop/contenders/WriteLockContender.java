@@ -20,10 +20,13 @@ import org.apache.zookeeper.recipes.lock.WriteLock;
 /**
  * A contender of ZooKeeper's own lock in Java, WriteLock: the lines of protocol.md. Its kinds:
  *
- *     lock    used as its documentation says: asked for once, then the listener is told
- *     polled  asked for again every 100 ms until it is granted, because lock() gives up without a
- *             word when the node that it wants to watch has just gone
- *     twice   an acquire is one of each of two locks of this session, which must not both be granted
+ *     lock      used as its documentation says: asked for once, then the listener is told
+ *     repeated  asked for again every 100 ms until it is granted, because lock() gives up without a
+ *               word when the node that it wants to watch has just gone
+ *     polled    the same, with a new one for each acquire, unlocked and closed in one piece: each
+ *               lock() leaves a watch, which may ask for the lock once more when it is released
+ *     twice     an acquire is one of each of two locks of this session, which must not both be
+ *               granted
  *
  * An acquire is given up with unlock(): the library has no other means.
  */
@@ -44,16 +47,39 @@ final class WriteLockContender {
 
     /** One lock, and what its listener was told. */
     private static final class Lock implements LockListener {
-        private final WriteLock library;
-        private final boolean polled;
+        private final ZooKeeper session;
+        private final String path;
+        private final boolean closes;
+        private final boolean repeats;
+        private volatile WriteLock library;
         private boolean granted;
         private boolean waiting;
         private boolean cancelled;
 
-        Lock(ZooKeeper session, String path, boolean polled) {
-            this.polled = polled;
+        Lock(ZooKeeper session, String path, String kind) {
+            this.session = session;
+            this.path = path;
+            closes = kind.equals("polled");
+            repeats = closes || kind.equals("repeated");
+            renew();
+        }
+
+        private void renew() {
             library = new WriteLock(session, path, null);
             library.setLockListener(this);
+        }
+
+        /** As lock() is synchronized too, none of its watches comes between. */
+        void unlock() {
+            synchronized (library) {
+                try {
+                    library.unlock();
+                } finally {
+                    if (closes) {
+                        library.close();
+                    }
+                }
+            }
         }
 
         @Override
@@ -89,12 +115,15 @@ final class WriteLockContender {
         String acquire(long timeoutMs) throws Exception {
             long deadline = timeoutMs < 0 ? Long.MAX_VALUE : nowMs() + timeoutMs;
             begin();
+            if (closes) {
+                renew();
+            }
             do {
                 library.lock();
-            } while (!isDecided(polled ? Math.min(deadline, nowMs() + POLL_MS) : deadline) && nowMs() < deadline);
+            } while (!isDecided(repeats ? Math.min(deadline, nowMs() + POLL_MS) : deadline) && nowMs() < deadline);
             String outcome = end();
             if (outcome.equals("timeout")) {
-                library.unlock();
+                unlock();
             }
             return outcome;
         }
@@ -105,7 +134,7 @@ final class WriteLockContender {
                     return;
                 }
             }
-            library.unlock();
+            unlock();
             synchronized (this) {
                 cancelled = true;
                 notifyAll();
@@ -114,8 +143,8 @@ final class WriteLockContender {
     }
 
     private WriteLockContender(ZooKeeper session, String path, String kind) {
-        lock = new Lock(session, path, kind.equals("polled"));
-        second = new Lock(session, path, false);
+        lock = new Lock(session, path, kind);
+        second = new Lock(session, path, kind);
         twice = kind.equals("twice");
     }
 
@@ -149,7 +178,7 @@ final class WriteLockContender {
                 return outcome;
             }
             overlaps += useLedger(ledger);
-            lock.library.unlock();
+            lock.unlock();
         }
         return "ok " + times + " " + overlaps;
     }
@@ -167,7 +196,7 @@ final class WriteLockContender {
             case "acquire":
                 return acquire(Long.parseLong(words[1]));
             case "release":
-                lock.library.unlock();
+                lock.unlock();
                 return "ok";
             case "cancel":
                 lock.cancel();

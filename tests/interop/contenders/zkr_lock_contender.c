@@ -2,8 +2,6 @@
  * A contender of ZooKeeper's own lock in C, zkr_lock: the lines of protocol.md. Its kinds:
  *
  *     lock    used as its header says: asked for once, then the callback tells
- *     polled  asked for again every 100 ms until it is granted, because zkr_lock_lock gives up
- *             without a word when the node that it wants to watch has just gone
  *     twice   an acquire is one of each of two locks of this session, which must not both be
  * granted
  *
@@ -21,7 +19,6 @@
 #include <zoo_lock.h>
 
 #define PATIENCE_MS 30000
-#define POLL_MS 100
 #define MS_PER_S 1000
 #define NS_PER_MS 1000000
 
@@ -30,7 +27,6 @@ struct lock {
     zkr_lock_mutex_t library;
     pthread_mutex_t mutex; /* of what follows */
     pthread_cond_t changed;
-    bool polled;
     bool granted;
     bool waited_for;
     bool cancelled;
@@ -61,28 +57,25 @@ static void on_change(int rc, void *self) {
     pthread_mutex_unlock(&lock->mutex);
 }
 
-static void make_lock(struct lock *lock, const struct contender *contender, bool polled) {
+static void make_lock(struct lock *lock, const struct contender *contender) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&lock->changed, &attributes);
     pthread_mutex_init(&lock->mutex, NULL);
-    lock->polled = polled;
     zkr_lock_init_cb(&lock->library, contender->session, contender->path, &ZOO_OPEN_ACL_UNSAFE,
                      on_change, lock);
 }
 
 /* Waits until the callback has told, or somebody cancels, but not longer than that. */
-static bool wait_until(struct lock *lock, int64_t end_ms) {
+static void wait_until(struct lock *lock, int64_t end_ms) {
     struct timespec end = { .tv_sec = end_ms / MS_PER_S, .tv_nsec = end_ms % MS_PER_S * NS_PER_MS };
     int rc = 0;
     pthread_mutex_lock(&lock->mutex);
     while (!lock->granted && !lock->cancelled && rc != ETIMEDOUT) {
         rc = pthread_cond_timedwait(&lock->changed, &lock->mutex, &end);
     }
-    bool decided = lock->granted || lock->cancelled;
     pthread_mutex_unlock(&lock->mutex);
-    return decided;
 }
 
 static void begin(struct lock *lock) {
@@ -105,13 +98,9 @@ static const char *end(struct lock *lock) {
 
 static const char *acquire_one(struct lock *lock, int64_t timeout_ms) {
     int64_t deadline_ms = timeout_ms < 0 ? INT64_MAX / NS_PER_MS : now_ms() + timeout_ms;
-    bool decided = false;
     begin(lock);
-    do {
-        zkr_lock_lock(&lock->library); /* returns 0, whatever happens */
-        int64_t next_ms = now_ms() + POLL_MS;
-        decided = wait_until(lock, lock->polled && next_ms < deadline_ms ? next_ms : deadline_ms);
-    } while (!decided && now_ms() < deadline_ms);
+    zkr_lock_lock(&lock->library); /* returns 0, whatever happens */
+    wait_until(lock, deadline_ms);
     const char *status = end(lock);
     if (strcmp(status, LINES_TIMEOUT) == 0) {
         zkr_lock_unlock(&lock->library);
@@ -206,13 +195,12 @@ int main(int argc, char **argv) {
     if (argc != 6) {
         lines_cannot_start("not meant to be started by hand; see protocol.md");
     }
-    const char *kind = argv[4];
     self.path = argv[2];
-    self.twice = strcmp(kind, "twice") == 0;
+    self.twice = strcmp(argv[4], "twice") == 0;
     connect_session(&self, argv[1], atoi(argv[3]));
     make_parents(&self);
-    make_lock(&self.lock, &self, strcmp(kind, "polled") == 0);
-    make_lock(&self.second, &self, false);
+    make_lock(&self.lock, &self);
+    make_lock(&self.second, &self);
     lines_start(zoo_client_id(self.session)->client_id, zoo_recv_timeout(self.session));
     lines_serve(&(struct lines_library){
         .lock = &self, .acquire = acquire, .release = release, .cancel = cancel, .held = held });
