@@ -51,10 +51,10 @@ class Run:
     # ---- Cells ----
 
     def meet(self, cell):
-        """Both directions."""
+        """Both directions, each with a node that its holder has made."""
         ours, theirs = sides_of(cell)
-        return self.try_steps([ours, theirs], {"they": functools.partial(steps.meet, holder=ours, other=theirs),
-                                               "we": functools.partial(steps.meet, holder=theirs, other=ours)})
+        return {**self.try_steps([ours, theirs], {"they": functools.partial(steps.meet, holder=ours, other=theirs)}),
+                **self.try_steps([ours, theirs], {"we": functools.partial(steps.meet, holder=theirs, other=ours)})}
 
     def show(self, cell):
         """All steps; those that fail are repeated with the peer alone."""

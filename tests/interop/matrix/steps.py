@@ -28,29 +28,36 @@ def require(holds, what):
 
 # ---- Who waits for whom ------------------------------------------------------------------------------------------
 
-WAITS, BESIDE, REFUSED, HANGS = "waits", "beside", "refused", "hangs"
+WAITS, BESIDE, REFUSED, HANGS, FAILS = "waits", "beside", "refused", "hangs", "fails"
 
 
 def meet(stage, holder, other):
     """What the other side does while the first one holds. Both have acquired before: a first time is slow in Java."""
     holder, other = stage.one(holder), stage.one(other)
-    for one in (holder, other):
-        one.acquire()
-        one.release()
+    holder.acquire()
+    holder.release()
+    answer = other.ask("acquire -1")
+    if answer.status != "ok":
+        return {"met": FAILS, "text": str(answer)[:200]}
+    other.release()
     stage.await_queue(0)
+    return met(stage, holder, other)
+
+
+def met(stage, holder, other):
     holder.acquire()
     before = stage.tree.count()
     other.begin_acquire()
     await_answer_or_place(stage, other, before)
     time.sleep(QUIET_S)
     if other.has_answered("acquire"):
-        met = at_once(holder, other)
+        found = at_once(holder, other)
         holder.release()
     else:
         holder.release()
-        met = later(other)
+        found = later(other)
     stage.await_queue(0)
-    return met
+    return found
 
 
 def await_answer_or_place(stage, other, before):
@@ -62,7 +69,7 @@ def await_answer_or_place(stage, other, before):
 def at_once(holder, other):
     answer = other.answer("acquire")
     if answer.status == "refused":
-        return {"met": REFUSED, "text": answer.text}
+        return {"met": REFUSED, "text": answer.text[:200]}
     require(answer.status == "ok", f"{other.name}: {answer}")
     holds = holder.ask("held")
     require(holds.status == "ok", f"{holder.name} has lost what it holds: {holds}")

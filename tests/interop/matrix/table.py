@@ -3,7 +3,7 @@ import os
 import tomllib
 
 TABLE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cells.toml")
-WORDS = ("waits", "shares", "beside", "refused", "hangs")
+WORDS = ("waits", "shares", "beside", "refused", "hangs", "fails")
 
 
 def table():
