@@ -89,11 +89,12 @@ static bool is_next_in_line(const zkl_contenders_view *view) {
 
 /* Tells whether a change of this node's data means that its holder releases: only its owner can set
  * the data of a protected node, and does so only when it releases an exclusive lock. (A client
- * whose own node is not protected does not rely on that.) */
+ * whose own node is not protected does not rely on that.) Not among those with the names of
+ * Curator's LeaderLatch: that one takes no notice of a change, and its watch is spent then. */
 static bool tells_release(const char *node) {
-    zkl_node_kind kind = zkl_node_name_parse(node).kind;
-    return zkl_node_name_is_protected(node) &&
-           (kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_WRITE);
+    zkl_node_name name = zkl_node_name_parse(node);
+    return zkl_node_name_is_protected(node) && name.naming != ZKL_NAMING_LEADER_LATCH &&
+           (name.kind == ZKL_NODE_EXCLUSIVE || name.kind == ZKL_NODE_WRITE);
 }
 
 bool zkl_request_may_hand_over(const zkl_request *request) {

@@ -13,6 +13,9 @@ static const trace_setup kazoo_protected = { .mode = ZKL_EXCLUSIVE,
                                              .naming = ZKL_NAMING_KAZOO,
                                              .is_protected = true };
 static const trace_setup latch = { .mode = ZKL_EXCLUSIVE, .naming = ZKL_NAMING_LEADER_LATCH };
+static const trace_setup latch_protected = { .mode = ZKL_EXCLUSIVE,
+                                             .naming = ZKL_NAMING_LEADER_LATCH,
+                                             .is_protected = true };
 static const trace_setup curator = { .mode = ZKL_EXCLUSIVE };
 
 /* ---- Its own kind ------------------------------------------------------------------------- */
@@ -70,6 +73,22 @@ CONVERSATION(candidate_beside_a_latch_waits_for_it, latch) = {
     "watched OK          -> ",
     "own_watched OK      -> ",
     "watch_fired deleted -> GRANT",
+};
+
+/* A LeaderLatch that waits wants to hear of a deletion: a change of the data takes its watch, and
+ * it waits for ever. */
+CONVERSATION(release_among_latches_is_a_plain_deletion, latch_protected) = {
+    JOINED("me3"),
+    "listed me3 l4 -> GRANT",
+    "released      -> DELETE me3",
+    "deleted OK    -> END",
+};
+
+CONVERSATION(change_of_a_node_among_latches_is_no_release, latch_protected) = {
+    JOINED("me4"),
+    "listed l1 L3 me4    -> WATCH L3",
+    "watched OK          -> ",
+    "watch_fired changed -> LIST",
 };
 
 /* ---- Others ------------------------------------------------------------------------------- */
