@@ -17,6 +17,7 @@
 struct kind {
     const char *name;
     zkl_mode mode;
+    zkl_naming naming;
     int32_t permits;
     bool unprotected; /* others can ask for the lock */
 };
@@ -25,6 +26,10 @@ static const struct kind kinds[] = {
     { .name = "exclusive", .mode = ZKL_EXCLUSIVE },
     { .name = "read", .mode = ZKL_READ },
     { .name = "write", .mode = ZKL_WRITE },
+    { .name = "kazoo-exclusive", .mode = ZKL_EXCLUSIVE, .naming = ZKL_NAMING_KAZOO },
+    { .name = "kazoo-read", .mode = ZKL_READ, .naming = ZKL_NAMING_KAZOO },
+    { .name = "kazoo-write", .mode = ZKL_WRITE, .naming = ZKL_NAMING_KAZOO },
+    { .name = "latch", .mode = ZKL_EXCLUSIVE, .naming = ZKL_NAMING_LEADER_LATCH },
     { .name = "permit", .mode = ZKL_EXCLUSIVE, .permits = 2 },
     { .name = "revocable", .mode = ZKL_EXCLUSIVE, .unprotected = true },
 };
@@ -171,6 +176,7 @@ static int open_lock(struct lock *self, char **argv) {
     options.label = argv[5];
     zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
     lock_options.permits = self->kind->permits;
+    lock_options.naming = self->kind->naming;
     lock_options.revocable = self->kind->unprotected;
     lock_options.state_callback = on_news;
     lock_options.state_arg = self;

@@ -58,8 +58,11 @@ class Contender:
     # ---- Commands ----
 
     def tell(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(command + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            raise Unexpected(f"{self.name} has ended {self.complaint()}") from None
 
     def answer(self, word, within_s=PATIENCE_S):
         try:
@@ -99,6 +102,9 @@ class Contender:
             raise Unexpected(f"{self.name} did not release: {answer}")
 
     # ---- End ----
+
+    def is_dead(self):
+        return self.process.poll() is not None
 
     def kill(self):
         self.process.kill()

@@ -1,5 +1,6 @@
 """Runs the matrix: both directions of every cell, all steps of those that are sound, and what shows that steps can fail."""
 import argparse
+import collections
 import concurrent.futures
 import datetime
 import functools
@@ -50,30 +51,31 @@ class Run:
 
     # ---- Cells ----
 
-    def meet(self, cell):
-        """Both directions, each with a node that its holder has made."""
-        ours, theirs = sides_of(cell)
-        return {**self.try_steps([ours, theirs], {"they": functools.partial(steps.meet, holder=ours, other=theirs)}),
-                **self.try_steps([ours, theirs], {"we": functools.partial(steps.meet, holder=theirs, other=ours)})}
+    def meet(self, row, way):
+        """One direction of all cells of a peer, with the same contender of it; the first to hold has made the node."""
+        stage = self.stage([])
+        found = {}
+        try:
+            for cell in row:
+                sides = sides_of(cell) if way == "they" else sides_of(cell)[::-1]
+                step = functools.partial(steps.meet, holder=sides[0], other=sides[1])
+                found[cell.name] = self.try_step(stage, step)
+        finally:
+            stage.close()
+        return found
 
     def show(self, cell):
         """All steps; those that fail are repeated with the peer alone."""
         sides = sides_of(cell)
         found = self.try_steps(sides, steps.steps_of(sides, cell.shares()))
         failed = [name for name, measured in found.items() if not measured["passed"]]
-        return found, self.run_alone(cell, failed) if failed else {}
+        return {"steps": found, "alone": self.run_alone(cell, failed) if failed else {}}
 
     def run_alone(self, cell, names):
         """The peer in the place of ours as well."""
         sides = sides_of(cell, cell.library, cell.alone)
         chosen = steps.steps_of(sides, cell.shares())
         return self.try_steps(sides, {name: chosen[name] for name in names})
-
-    def run_cell(self, cell):
-        found = {"ours": cell.ours, "library": cell.library, "kind": cell.kind, **self.meet(cell)}
-        if cell.is_sound() and (cell.is_core or not self.core):
-            found["steps"], found["alone"] = self.show(cell)
-        return found
 
     # ---- Beside the cells ----
 
@@ -85,22 +87,30 @@ def sides_of(cell, library="zklock", kind=None):
     return [Side("ours", library, kind or cell.ours), Side("theirs", cell.library, cell.kind)]
 
 
-def work(function, argument):
+def work(function, *arguments):
     """A worker that fails must say where."""
     try:
-        return function(argument)
+        return function(*arguments)
     except Exception:
         traceback.print_exc()
         raise
 
 
-def run_all(run, chosen, specials):
-    """The longest first, so that none is left alone at the end."""
+def rows_of(chosen):
+    return [list(row) for _, row in itertools.groupby(chosen, lambda cell: (cell.library, cell.kind))]
+
+
+def run_all(run, chosen, beside):
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        others = [pool.submit(work, run.run_special, one) for one in specials]
-        sound_first = sorted(chosen, key=lambda cell: not cell.is_sound())
-        found = {cell.name: pool.submit(work, run.run_cell, cell) for cell in sound_first}
-        return {"cells": [found[cell.name].result() for cell in chosen], "specials": [one.result() for one in others]}
+        shown = {cell.name: pool.submit(work, run.show, cell) for cell in chosen
+                 if cell.is_sound() and (cell.is_core or not run.core)}
+        specials_found = [pool.submit(work, run.run_special, one) for one in beside]
+        met = {way: [pool.submit(work, run.meet, row, way) for row in rows_of(chosen)] for way in ("they", "we")}
+        ways = {way: collections.ChainMap(*(one.result() for one in rows)) for way, rows in met.items()}
+        cells = [{"ours": cell.ours, "library": cell.library, "kind": cell.kind, "they": ways["they"][cell.name],
+                  "we": ways["we"][cell.name], **(shown[cell.name].result() if cell.name in shown else {})}
+                 for cell in chosen]
+        return {"cells": cells, "specials": [one.result() for one in specials_found]}
 
 
 def arguments():

@@ -46,7 +46,7 @@ class Stage:
 
     def team(self, side, size):
         """Contenders that steps share; each leaves them as it found them."""
-        kept = self.kept.setdefault(side.name, [])
+        kept = self.kept.setdefault((side.name, side.kind), [])
         while len(kept) < size:
             kept.append(self.start(side))
         return kept[:size]

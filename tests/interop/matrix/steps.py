@@ -28,7 +28,7 @@ def require(holds, what):
 
 # ---- Who waits for whom ------------------------------------------------------------------------------------------
 
-WAITS, BESIDE, REFUSED, HANGS, FAILS = "waits", "beside", "refused", "hangs", "fails"
+WAITS, BESIDE, REFUSED, HANGS, FAILS, DIES = "waits", "beside", "refused", "hangs", "fails", "dies"
 
 
 def meet(stage, holder, other):
@@ -36,12 +36,26 @@ def meet(stage, holder, other):
     holder, other = stage.one(holder), stage.one(other)
     holder.acquire()
     holder.release()
-    answer = other.ask("acquire -1")
-    if answer.status != "ok":
-        return {"met": FAILS, "text": str(answer)[:200]}
-    other.release()
     stage.await_queue(0)
-    return met(stage, holder, other)
+    try:
+        first = acquire_once(stage, other)
+        found = met(stage, holder, other)
+    except Unexpected:
+        if not other.is_dead():
+            raise
+        found, first = {"met": DIES}, {}
+    if found["met"] in (HANGS, FAILS, DIES):
+        stage.reset()  # what it has left is of no account to the next
+    return {**first, **found}
+
+
+def acquire_once(stage, one):
+    answer = one.ask("acquire -1")
+    if answer.status != "ok":
+        return {"first": str(answer)[:200]}
+    one.release()
+    stage.await_queue(0)
+    return {}
 
 
 def met(stage, holder, other):
@@ -50,14 +64,10 @@ def met(stage, holder, other):
     other.begin_acquire()
     await_answer_or_place(stage, other, before)
     time.sleep(QUIET_S)
-    if other.has_answered("acquire"):
-        found = at_once(holder, other)
+    if not other.has_answered("acquire"):
         holder.release()
-    else:
-        holder.release()
-        found = later(other)
-    stage.await_queue(0)
-    return found
+        return later(stage, other)
+    return at_once(stage, holder, other, other.answer("acquire"))
 
 
 def await_answer_or_place(stage, other, before):
@@ -66,26 +76,29 @@ def await_answer_or_place(stage, other, before):
         time.sleep(0.02)
 
 
-def at_once(holder, other):
-    answer = other.answer("acquire")
-    if answer.status == "refused":
-        return {"met": REFUSED, "text": answer.text[:200]}
-    require(answer.status == "ok", f"{other.name}: {answer}")
-    holds = holder.ask("held")
-    require(holds.status == "ok", f"{holder.name} has lost what it holds: {holds}")
-    other.release()
-    return {"met": BESIDE}
+def at_once(stage, holder, other, answer):
+    if answer.status == "failed":
+        return {"met": FAILS, "text": answer.text[:200]}
+    require(answer.status in ("ok", "refused"), f"{other.name}: {answer}")
+    if answer.status == "ok":
+        holds = holder.ask("held")
+        require(holds.status == "ok", f"{holder.name} has lost what it holds: {holds}")
+        other.release()
+    holder.release()
+    stage.await_queue(0)
+    return {"met": BESIDE} if answer.status == "ok" else {"met": REFUSED, "text": answer.text[:200]}
 
 
-def later(other):
+def later(stage, other):
     """It waited: so it must be granted now."""
     try:
         other.granted(10)
     except Unexpected:
-        other.ask("cancel")
-        other.answer("acquire")
+        if other.is_dead():
+            raise
         return {"met": HANGS}
     other.release()
+    stage.await_queue(0)
     return {"met": WAITS}
 
 

@@ -3,7 +3,8 @@ import os
 import tomllib
 
 TABLE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cells.toml")
-WORDS = ("waits", "shares", "beside", "refused", "hangs", "fails")
+WORDS = ("waits", "shares", "beside", "refused", "hangs", "fails", "dies")
+READERS = ("read", "kazoo-read")
 
 
 def table():
@@ -12,16 +13,20 @@ def table():
 
 
 class Cell:
-    """A lock of ours and one of theirs. `they`, `we`: what one does while the other holds; `alone`: in the place of ours
-    where the peer is run alone."""
+    """A lock of ours and one of theirs. `they`, `we`: what one does while the other holds."""
 
-    def __init__(self, peer, ours, they, we, alone):
-        self.peer, self.ours, self.they, self.we, self.alone = peer, ours, they, we, alone
+    def __init__(self, peer, ours, they, we):
+        self.peer, self.ours, self.they, self.we = peer, ours, they, we
         self.library, self.kind = peer["library"], peer["kind"]
 
     @property
     def name(self):
         return name_of(self.ours, self.library, self.kind)
+
+    @property
+    def alone(self):
+        """Of theirs, in the place of ours."""
+        return self.peer["alone"].split()[-1 if self.ours in READERS else 0]
 
     @property
     def is_core(self):
@@ -51,7 +56,7 @@ def load():
 
 
 def columns_of(ours, peer):
-    columns = [ours, *(peer[name].split() for name in ("they", "we", "alone"))]
+    columns = [ours, *(peer[name].split() for name in ("they", "we"))]
     assert all(len(column) == len(ours) for column in columns), peer["kind"]
     assert {*columns[1], *columns[2]} <= {*WORDS}, peer["kind"]
     return zip(*columns)
