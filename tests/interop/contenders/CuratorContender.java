@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.ACLProvider;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderSelector;
 import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
@@ -28,7 +29,9 @@ import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.ExponentialBackoffRetry;
+import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
 
 /** A contender of Curator: the lines of protocol.md. Its kinds are in {@link #lockOf}. */
 final class CuratorContender {
@@ -429,11 +432,32 @@ final class CuratorContender {
 
     // ---- Start and end --------------------------------------------------------------------
 
+    private static final class Closed implements ACLProvider {
+        @Override
+        public List<ACL> getDefaultAcl() {
+            return ZooDefs.Ids.CREATOR_ALL_ACL;
+        }
+
+        @Override
+        public List<ACL> getAclForPath(String path) {
+            return getDefaultAcl();
+        }
+    }
+
+    /** On closed servers it shows the credential: see tests/ensemble/support/closed.h. */
     private static CuratorFramework connect(String hosts, int sessionTimeoutMs) throws Exception {
-        CuratorFramework client =
-                CuratorFrameworkFactory.newClient(
-                        hosts, sessionTimeoutMs, CONNECT_TIMEOUT_MS,
-                        new ExponentialBackoffRetry(100, 5));
+        CuratorFrameworkFactory.Builder builder =
+                CuratorFrameworkFactory.builder()
+                        .connectString(hosts)
+                        .sessionTimeoutMs(sessionTimeoutMs)
+                        .connectionTimeoutMs(CONNECT_TIMEOUT_MS)
+                        .retryPolicy(new ExponentialBackoffRetry(100, 5));
+        String secret = System.getenv("ZKLOCK_CLOSED");
+        if (secret != null) {
+            builder.authorization("digest", secret.getBytes(StandardCharsets.UTF_8))
+                    .aclProvider(new Closed());
+        }
+        CuratorFramework client = builder.build();
         client.start();
         client.blockUntilConnected();
         return client;

@@ -2,6 +2,7 @@
 """A contender of kazoo: the lines of protocol.md. Its kinds are in KINDS."""
 import json
 import logging
+import os
 import queue
 import re
 import sys
@@ -12,6 +13,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import CancelledError, LockTimeout
 from kazoo.protocol.states import KazooState
 from kazoo.recipe.lock import Lock, ReadLock, Semaphore, WriteLock
+from kazoo.security import make_acl
 
 COUNT_WITHIN_S = 60
 PERMITS = 2
@@ -221,10 +223,18 @@ class Contender:
             self.answer(words, self.ask)
 
 
+def credentials():
+    """What closed servers ask for: see tests/ensemble/support/closed.h."""
+    secret = os.environ.get("ZKLOCK_CLOSED")
+    if secret is None:
+        return {}
+    return {"auth_data": [("digest", secret)], "default_acl": [make_acl("auth", "", all=True)]}
+
+
 def main():
     hosts, path, timeout_ms, kind, identifier = sys.argv[1:]
     logging.disable(logging.CRITICAL)
-    client = KazooClient(hosts=hosts, timeout=int(timeout_ms) / 1000)
+    client = KazooClient(hosts=hosts, timeout=int(timeout_ms) / 1000, **credentials())
     client.start(timeout=30)
     contender = Contender(client, path, kind, identifier)
     print("start ok", client.client_id[0], timeout_ms, flush=True)  # it does not tell the negotiated one

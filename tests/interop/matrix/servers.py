@@ -5,6 +5,7 @@ import sys
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
+from kazoo.security import make_acl
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path.insert(0, f"{TOP}/bench")
@@ -17,6 +18,10 @@ TIMEOUT_S = 20
 
 
 def connect(**more):
+    """With the credential of closed servers, where they are closed (tests/ensemble/support/closed.h)."""
+    if "ZKLOCK_CLOSED" in os.environ:
+        more["auth_data"] = [("digest", os.environ["ZKLOCK_CLOSED"])]
+        more["default_acl"] = [make_acl("auth", "", all=True)]
     client = KazooClient(hosts=HOSTS, timeout=TIMEOUT_S, **more)
     client.start(timeout=30)
     return client
