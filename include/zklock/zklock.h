@@ -314,7 +314,9 @@ typedef struct zkl_lock_options {
      *  which the handle acquires one, in the mode ZKL_EXCLUSIVE. All users of the resource must
      *  set the same value. An acquire that finds an earlier request with another value, or
      *  for a plain lock, fails with ZKL_USED_DIFFERENTLY. (A plain lock behind permits, of a
-     *  client that knows nothing of semaphores, waits for them all.) A waiter watches
+     *  client that knows nothing of semaphores, waits for them all.) So does one that finds a
+     *  semaphore of Curator or kazoo there, which cannot be shared: children of the resource
+     *  named "leases" and "locks", or one named by a random UUID without dashes. A waiter watches
      *  `permits` nodes, and each session of a client has room for 512 KB of watched paths:
      *  for about two thousand waiters for one of 2 permits, or six for one of 1,000. A
      *  holder counts as any lock. An acquire for which no session has room fails with

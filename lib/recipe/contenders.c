@@ -151,6 +151,22 @@ static bool is_in_the_way(zkl_neighbour child, const zkl_contenders_place *place
     return counts(child, place) && conflict(place->own.name.kind, child.name.kind);
 }
 
+/* Finds a child that the semaphore of another library has: for kazoo's a lease, for Curator's its
+ * two parts, of which neither alone proves anything. NULL: none. */
+static const char *find_semaphore(zkl_listed children) {
+    const char *leases = NULL;
+    const char *locks = NULL;
+    for (size_t i = children.count; i-- > 0 && !is_request(children.all[i].name);) {
+        const char *child = children.all[i].text;
+        if (zkl_node_name_is_lease(child)) {
+            return child;
+        }
+        leases = strcmp(child, "leases") == 0 ? child : leases;
+        locks = strcmp(child, "locks") == 0 ? child : locks;
+    }
+    return locks != NULL ? leases : NULL;
+}
+
 /* Finds the nearest of the first `end` that uses the resource in another way; NULL: none, or ours
  * is not particular. */
 static const char *find_unlike(zkl_listed children, const zkl_contenders_place *place, size_t end) {
@@ -160,7 +176,7 @@ static const char *find_unlike(zkl_listed children, const zkl_contenders_place *
             return children.all[i].text;
         }
     }
-    return NULL;
+    return own.permits > 0 ? find_semaphore(children) : NULL;
 }
 
 static const char *find_unknown(zkl_listed children, const zkl_contenders_place *place,

@@ -49,8 +49,9 @@ typedef struct zkl_contenders_view {
         *unlent; /* the nearest request in our way whose client does not lend it; NULL: none */
     const char *unknown; /* the first earlier child of unknown kind; NULL: none */
     const char *unlike;  /* if ours is for a permit, or has not Curator's names: the nearest earlier
-                            request that is not for one of as many permits, or has other names;
-                            NULL: none */
+                            request that is not for one of as many permits, or has other names; if
+                            ours is for a permit, also a child that the semaphore of another library
+                            has; NULL: none */
 } zkl_contenders_view;
 
 /** Where in a queue a request is, or would be. */

@@ -105,13 +105,22 @@ typedef struct written_guid {
     bool is_bare;
 } written_guid;
 
-static bool begins_with_bare_guid(const char *text) {
+static size_t count_hex_digits(const char *text) {
     size_t digits = 0;
     while ((text[digits] >= '0' && text[digits] <= '9') ||
            (text[digits] >= 'a' && text[digits] <= 'f')) {
         digits++;
     }
-    return digits == BARE_GUID_LENGTH && strncmp(text + digits, "__", 2) == 0;
+    return digits;
+}
+
+static bool begins_with_bare_guid(const char *text) {
+    return count_hex_digits(text) == BARE_GUID_LENGTH &&
+           strncmp(text + BARE_GUID_LENGTH, "__", 2) == 0;
+}
+
+static bool is_bare_guid(const char *text) {
+    return count_hex_digits(text) == BARE_GUID_LENGTH && text[BARE_GUID_LENGTH] == '\0';
 }
 
 static written_guid find_guid(const char *text) {
@@ -140,7 +149,8 @@ static bool is_lent(const char *text, size_t length) {
 }
 
 /* Tries ten characters as the sequence, then eleven. If the kind is unknown, a dash cannot be told
- * from a minus sign: then the last ten digits are the sequence. */
+ * from a minus sign: then the last ten digits are the sequence, unless they are the end of a UUID.
+ */
 zkl_node_name zkl_node_name_parse(const char *text) {
     size_t length = strlen(text);
     zkl_node_name unknown = { .kind = ZKL_NODE_FOREIGN };
@@ -159,7 +169,7 @@ zkl_node_name zkl_node_name_parse(const char *text) {
                 name.lent = is_lent(text, length);
                 return name;
             }
-            unknown = name.sequence >= 0 ? name : unknown;
+            unknown = name.sequence >= 0 && !is_bare_guid(text) ? name : unknown;
         }
     }
     return unknown;
@@ -238,6 +248,11 @@ bool zkl_node_name_is_stripe(const char *text) {
            memcmp(text, STRIPE_PREFIX, STRIPE_PREFIX_LENGTH) == 0 &&
            parse_digits(text + STRIPE_PREFIX_LENGTH, STRIPE_NAME_LENGTH - STRIPE_PREFIX_LENGTH) >=
                0;
+}
+
+bool zkl_node_name_is_lease(const char *text) {
+    return is_bare_guid(text) && text[BARE_VERSION_AT] == ZKL_GUID_VERSION_RANDOM &&
+           strchr("89ab", text[BARE_VARIANT_AT]) != NULL;
 }
 
 bool zkl_node_name_has_guid(const char *text, const char *guid) {

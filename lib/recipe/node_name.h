@@ -15,9 +15,13 @@
  * kazoo's UUID has no dashes. All of these names are read, whatever ours are.
  *
  * The name of a permit says how many permits the semaphore has, so that any list shows requests
- * that do not agree on it. Curator's semaphore works differently, and cannot share one with ours:
+ * that do not agree on it:
  *
  *     permit     _c_<uuid>-permit-<permits>-%010d
+ *
+ * The semaphores of Curator and kazoo work differently, and cannot share a resource with ours.
+ * Their children carry no sequence: Curator's are "locks" and "leases", kazoo's a random UUID
+ * without dashes for each lease.
  *
  * A stripe is a resource below a resource, and carries no sequence: "stripe-%04d".
  *
@@ -96,6 +100,10 @@ void zkl_node_name_downgrade(char *text, const char *writer);
 /** Tells whether a child of a resource is named as a stripe of it: "stripe-" and four digits. Any
  *  bytes are accepted. */
 bool zkl_node_name_is_stripe(const char *text);
+
+/** Tells whether a child of a resource is named as a lease of kazoo's semaphore is, by a random
+ * UUID and nothing else. Any bytes are accepted. */
+bool zkl_node_name_is_lease(const char *text);
 
 /** Tells whether the request with this GUID has created a child. */
 bool zkl_node_name_has_guid(const char *text, const char *guid);

@@ -77,7 +77,8 @@ static zkl_explanation explain_refusal(const zkl_request_sender *sender) {
 static zkl_explanation explain_use(const zkl_request *request) {
     if (request->options.permits > 0) {
         return (zkl_explanation){ "an earlier request in its queue asks for another number of "
-                                  "permits, or for a lock" };
+                                  "permits, or for a lock; or the resource is a semaphore of "
+                                  "Curator or kazoo" };
     }
     return request->options.naming == ZKL_NAMING_KAZOO
                ? (zkl_explanation){ "an earlier request in its queue does not have the names of "

@@ -17,6 +17,7 @@
  */
 #include "recipe/contenders.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,8 +202,15 @@ static void check_rear(const child_list *list) {
     EXPECT(rear.listed || rear.waiter == NULL);
 }
 
+/* Whether a name begins with "_c_<guid>-", or with the GUID without its dashes and "__". */
+static bool is_of(const char *name, const char *guid) {
+    char prefix[NAME_SIZE];
+    snprintf(prefix, sizeof(prefix), "_c_%s-", guid);
+    return strncmp(name, prefix, strlen(prefix)) == 0 || reference_bare_owner(name, guid);
+}
+
 /* How many different children could be found. A longer name is none of ours. */
-static size_t count_by_guid(const child_list *list, const char *prefix, const char *except) {
+static size_t count_by_guid(const child_list *list, const char *guid, const char *except) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
         const char *name = list->names[i];
@@ -210,7 +218,7 @@ static size_t count_by_guid(const child_list *list, const char *prefix, const ch
         for (size_t j = 0; j < i; j++) {
             first = first && strcmp(list->names[j], name) != 0;
         }
-        bool ours = strncmp(name, prefix, strlen(prefix)) == 0 && strlen(name) < ZKL_NODE_NAME_SIZE;
+        bool ours = is_of(name, guid) && strlen(name) < ZKL_NODE_NAME_SIZE;
         count += first && ours && !same_text(name, except) ? 1U : 0U;
     }
     return count;
@@ -219,15 +227,11 @@ static size_t count_by_guid(const child_list *list, const char *prefix, const ch
 static void check_search(const child_list *list, const char *except) {
     const char *own = list->names[0];
     char guid[ZKL_GUID_SIZE];
-    char prefix[NAME_SIZE];
     if (strlen(own) < 3 + ZKL_GUID_SIZE - 1) {
         return;
     }
     memcpy(guid, own + 3, ZKL_GUID_SIZE - 1);
     guid[ZKL_GUID_SIZE - 1] = '\0';
-    memcpy(prefix, "_c_", 3);
-    memcpy(prefix + 3, guid, ZKL_GUID_SIZE - 1);
-    memcpy(prefix + 3 + ZKL_GUID_SIZE - 1, "-", 2);
     const char *after = "";
     size_t found = 0;
     for (size_t i = 0; i <= list->count; i++) {
@@ -235,13 +239,13 @@ static void check_search(const child_list *list, const char *except) {
         if (next == NULL) {
             break;
         }
-        EXPECT(strncmp(next, prefix, strlen(prefix)) == 0);
+        EXPECT(is_of(next, guid));
         EXPECT(strcmp(next, after) > 0);
         EXPECT(!same_text(next, except));
         after = next;
         found++;
     }
-    EXPECT(found == count_by_guid(list, prefix, except));
+    EXPECT(found == count_by_guid(list, guid, except));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

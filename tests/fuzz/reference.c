@@ -62,6 +62,10 @@ static unsigned permits_before(const char *text, size_t width) {
     return 0;
 }
 
+static bool is_bare_uuid(const char *text) {
+    return strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32;
+}
+
 zkl_node_name reference_name(const char *text) {
     zkl_node_name name = { .kind = ZKL_NODE_FOREIGN };
     for (size_t width = 10; width <= 11 && name.kind == ZKL_NODE_FOREIGN; width++) {
@@ -72,7 +76,7 @@ zkl_node_name reference_name(const char *text) {
         }
     }
     if (name.kind == ZKL_NODE_FOREIGN && read_sequence(text, 10, &name.sequence) &&
-        name.sequence >= 0) {
+        name.sequence >= 0 && !is_bare_uuid(text)) {
         name.kind = ZKL_NODE_UNKNOWN;
     }
     return name;
@@ -133,6 +137,20 @@ static size_t sort_requests(zkl_children children, const contender *own, contend
     return count;
 }
 
+/* What shows that another library's semaphore is there. */
+static bool has_semaphore(zkl_children children) {
+    bool leases = false;
+    bool locks = false;
+    bool lease = false;
+    for (size_t i = 0; i < children.count; i++) {
+        const char *name = children.names[i];
+        leases = leases || strcmp(name, "leases") == 0;
+        locks = locks || strcmp(name, "locks") == 0;
+        lease = lease || (is_bare_uuid(name) && name[12] == '4' && strspn(name + 16, "89ab") > 0);
+    }
+    return lease || (leases && locks);
+}
+
 reference_view reference_examine(zkl_children children, const char *own) {
     reference_view view = { .listed = false };
     for (size_t i = 0; i < children.count; i++) {
@@ -160,6 +178,7 @@ reference_view reference_examine(zkl_children children, const char *own) {
         }
     }
     free(sorted);
+    view.unlike_earlier = view.unlike_earlier || (mine.name.permits > 0 && has_semaphore(children));
     if (mine.name.permits > 0 && view.earlier < mine.name.permits) {
         view.blocker = NULL;
     }

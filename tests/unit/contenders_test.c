@@ -388,6 +388,53 @@ TEST(those_who_wait_are_counted) {
     EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ NULL, 0 }), &tail), 0);
 }
 
+/* ---- Semaphores of other libraries --------------------------------------------------------- */
+
+static bool is_refused(zkl_neighbour own, const char *const *names, size_t count) {
+    zkl_contenders_place place = { .own = own, .companion = "" };
+    return zkl_contenders_examine(listed((zkl_children){ names, count }), &place).unlike != NULL;
+}
+
+/* Whether a permit is refused beside these; a lock never is. */
+static bool refuses_permits(const char *const *names, size_t count) {
+    static const char *const locks[] = { "lock-0000000007", "__READ__0000000007",
+                                         "0123456789abcdef0123456789abcdef__lock__0000000007" };
+    for (size_t i = 0; i < COUNT_OF(locks); i++) {
+        EXPECT(!is_refused(zkl_neighbour_read(locks[i]), names, count));
+    }
+    zkl_neighbour tail = { zkl_node_name_of(ZKL_EXCLUSIVE, 3, ZKL_NAMING_CURATOR), NULL };
+    bool refused = is_refused(zkl_neighbour_read("x-permit-2-0000000007"), names, count);
+    EXPECT(is_refused(tail, names, count) == refused);
+    return refused;
+}
+
+TEST(permit_is_refused_beside_both_parts_of_curators_semaphore) {
+    static const char *const both[] = { "locks", "config", "leases" };
+    static const char *const resources[] = { "locks", "leases-of-cars", "Leases", "lease" };
+    EXPECT(refuses_permits(both, 3));
+    EXPECT(!refuses_permits(both, 2));
+    EXPECT(!refuses_permits(&both[1], 2));
+    EXPECT(!refuses_permits(resources, COUNT_OF(resources)));
+    EXPECT(!refuses_permits(NULL, 0));
+}
+
+TEST(permit_is_refused_beside_a_lease_of_kazoos_semaphore) {
+    static const char *const leases[] = {
+        "0123456789ab4cde8f0123456789abcd", "ffffffffffff4fffbfffffffffffffff",
+        "ffffffffffff4fffafff121234567890", /* no sequence */
+    };
+    static const char *const others[] = {
+        "0123456789ab4cde8f0123456789abc",      "0123456789ab4cde8f0123456789abcde",
+        "0123456789ab8cde8f0123456789abcd",     "0123456789ab4cdecf0123456789abcd",
+        "0123456789AB4CDE8F0123456789ABCD",     "01234567-89ab-4cde-8f01-23456789abcd",
+        "0123456789ab4cde8f0123456789abcd-top", "config",
+    };
+    for (size_t i = 0; i < COUNT_OF(leases); i++) {
+        EXPECT(refuses_permits(&leases[i], 1));
+    }
+    EXPECT(!refuses_permits(others, COUNT_OF(others)));
+}
+
 /* Curator's writer, on its way down to a reader, leaves both under one number. */
 TEST(downgraded_reader_does_not_wait_for_its_own_writer) {
     static const char *const names[] = {

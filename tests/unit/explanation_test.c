@@ -193,7 +193,7 @@ TEST(callback_says_why_permits_differ) {
     ASYNC_HEARD(&self, "acquired(-36) ");
     EXPECT_TEXT(said,
                 "resource \"other\": an earlier request in its queue asks for another number of "
-                "permits, or for a lock");
+                "permits, or for a lock; or the resource is a semaphore of Curator or kazoo");
     zkl_lock_close(permit);
     end();
 }

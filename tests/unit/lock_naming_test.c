@@ -141,6 +141,50 @@ TEST(handles_with_other_names_do_not_borrow_the_same_node) {
     borrowers_end();
 }
 
+/* ---- Semaphores of other libraries -------------------------------------------------------- */
+
+static void make(int64_t session_id, const char *path) {
+    EXPECT_INT(zkl_ensemble_create(zkl_ensemble_current(), session_id, path, NULL, session_id != 0,
+                                   false, NULL, 0),
+               ZKL_SERVER_ERROR_NONE);
+}
+
+/* A lock goes on: its resource may have resources of such names below it. */
+static void expect_refused_for_permits_only(void) {
+    zkl_lock *permit = NULL;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.permits = 2;
+    EXPECT_INT(zkl_lock_open(one.client, "stock", &options, &permit), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(permit, ZKL_EXCLUSIVE, 0, NULL), ZKL_USED_DIFFERENTLY);
+    EXPECT_INT(zkl_lock_acquire(permit, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_USED_DIFFERENTLY);
+    EXPECT(strstr(zkl_error_message(), "a semaphore of Curator or kazoo") != NULL);
+    zkl_lock_close(permit);
+    EXPECT_INT(relative_acquire(&one, LONG_MS), ZKL_OK);
+    EXPECT_INT(relative_release(&one), ZKL_OK);
+}
+
+static void begin_with_semaphore(void) {
+    begin(ZKL_EXCLUSIVE, ZKL_NAMING_CURATOR, ZKL_EXCLUSIVE, ZKL_NAMING_KAZOO);
+    EXPECT_INT(relative_acquire(&one, LONG_MS), ZKL_OK); /* makes the resource */
+    EXPECT_INT(relative_release(&one), ZKL_OK);
+}
+
+TEST(permits_beside_curators_semaphore_are_refused) {
+    begin_with_semaphore();
+    make(0, RELATIVE_RESOURCE "/leases");
+    make(0, RELATIVE_RESOURCE "/locks");
+    expect_refused_for_permits_only();
+    end();
+}
+
+TEST(permits_beside_a_lease_of_kazoo_are_refused) {
+    begin_with_semaphore();
+    make(zkl_ensemble_make_session(zkl_ensemble_current()),
+         RELATIVE_RESOURCE "/0123456789ab4cde8f01230123456789");
+    expect_refused_for_permits_only();
+    end();
+}
+
 /* ---- What is refused ---------------------------------------------------------------------- */
 
 TEST(naming_that_does_not_go_with_the_other_options_is_refused) {

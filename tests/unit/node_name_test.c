@@ -74,6 +74,16 @@ TEST(children_without_a_sequence_are_foreign) {
     EXPECT_FOREIGN("__lock__");
 }
 
+/* A lease of kazoo's semaphore is a UUID, of which one in a hundred ends with ten decimal digits.
+ */
+TEST(uuid_that_ends_with_ten_decimal_digits_is_foreign) {
+    EXPECT_FOREIGN("0123456789ab4cde8f01230123456789");
+    EXPECT_FOREIGN("00000000000040008000000000000000");
+    EXPECT_NAME("0123456789ab4cde8f012300123456789", ZKL_NODE_UNKNOWN, 123456789);
+    EXPECT_NAME("0123456789ab4cde8f0123x0123456789", ZKL_NODE_UNKNOWN, 123456789);
+    EXPECT_NAME("123456789ab4cde8f01230123456789", ZKL_NODE_UNKNOWN, 123456789);
+}
+
 TEST(numbers_that_no_server_writes_are_foreign) {
     EXPECT_FOREIGN("lock-2147483648");
     EXPECT_FOREIGN("lock-9999999999");
