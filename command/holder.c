@@ -310,6 +310,7 @@ static int open_lock(holder *self) {
     zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX];
     options.owner = what->owner;
     options.permits = what->permits;
+    options.naming = what->naming;
     options.max_hold_ms = hold_limit(self);
     options.revocable = what->revocable ? 1 : 0;
     options.state_callback = what->revocable ? holder_on_state : NULL;

@@ -15,7 +15,8 @@ typedef struct job {
     const char *resources[ZKL_LOCK_MEMBERS_MAX]; /* more than one: a set */
     size_t resource_count;
     zkl_mode mode;
-    int32_t permits;       /* 0: no semaphore */
+    int32_t permits; /* 0: no semaphore */
+    zkl_naming naming;
     const char *candidate; /* NULL: not an election */
     int64_t wait_ms;       /* ZKL_FOREVER; 0 tries */
     int conflict_status;   /* the exit status if the lock was not acquired */

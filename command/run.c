@@ -20,6 +20,7 @@ typedef enum run_option {
     OPTION_SEMAPHORE,
     OPTION_ALSO,
     OPTION_ELECT,
+    OPTION_NAMING,
     OPTION_RESTART,
     OPTION_RESTART_LIMIT,
     OPTION_RESTART_PAUSE,
@@ -42,11 +43,15 @@ typedef enum run_option {
 } run_option;
 
 /* clang-format off */
+#define OPTION_OF_NAMES                                                                            \
+    { OPTION_NAMING, '\0', "naming", "NAME", "share it with curator, kazoo or leader-latch" }
+
 #define OPTIONS_OF_KIND                                                                            \
     { OPTION_SHARED, 's', "shared", NULL, "a read lock: beside other readers" },                   \
     { OPTION_SEMAPHORE, '\0', "semaphore", "N", "one of N permits, and a slot" },                  \
     { OPTION_ALSO, '\0', "also", "RESOURCE", "this one too: all or none; repeatable" },            \
-    { OPTION_ELECT, '\0', "elect", "TEXT", "as a leader: observers are told TEXT" }
+    { OPTION_ELECT, '\0', "elect", "TEXT", "as a leader: observers are told TEXT" },                \
+    OPTION_OF_NAMES
 
 #define OPTIONS_OF_WAIT                                                                            \
     { OPTION_NONBLOCK, 'n', "nonblock", NULL, "do not wait if it is taken" },                      \
@@ -90,6 +95,7 @@ static const option_description once_options[] = {
     { OPTION_SHOW, '\0', "show", NULL, "run nothing: show its last runs, and the next" },
     { OPTION_JSON, '\0', "json", NULL, "with --show, for programs" },
     { OPTION_RESET, '\0', "reset", NULL, "run nothing: make it due again" },
+    OPTION_OF_NAMES,
     OPTIONS_OF_WAIT,
     OPTIONS_OF_CHILD,
     OPTIONS_OF_ALL
@@ -147,6 +153,19 @@ static void take_on_lost(job *what, const char *value) {
     }
 }
 
+static int take_naming(job *what, const char *value) {
+    static const char *const names[] = { [ZKL_NAMING_CURATOR] = "curator",
+                                         [ZKL_NAMING_KAZOO] = "kazoo",
+                                         [ZKL_NAMING_LEADER_LATCH] = "leader-latch" };
+    for (int i = 0; i <= ZKL_NAMING_LEADER_LATCH; i++) {
+        if (strcmp(value, names[i]) == 0) {
+            what->naming = (zkl_naming)i;
+            return EXIT_DONE;
+        }
+    }
+    return say_usage("--naming '%s': must be curator, kazoo or leader-latch", value);
+}
+
 static int run_take(void *arg, int option, const char *value) {
     run_arguments *self = arg;
     job *what = &self->job;
@@ -161,6 +180,8 @@ static int run_take(void *arg, int option, const char *value) {
     case OPTION_ELECT:
         what->candidate = value;
         return EXIT_DONE;
+    case OPTION_NAMING:
+        return take_naming(what, value);
     case OPTION_NONBLOCK:
         return take_wait(self, 0);
     case OPTION_WAIT:
@@ -219,6 +240,12 @@ static int run_check(const job *what) {
     int kinds = (what->mode == ZKL_READ) + (what->permits > 0) + (what->candidate != NULL);
     if (kinds > 1) {
         return say_usage("only one of --shared, --semaphore and --elect");
+    }
+    if (what->naming != ZKL_NAMING_CURATOR && what->permits > 0) {
+        return say_usage("--naming and --semaphore: other libraries share no permits");
+    }
+    if (what->naming == ZKL_NAMING_LEADER_LATCH && what->mode == ZKL_READ) {
+        return say_usage("--naming leader-latch and --shared: a latch has no readers");
     }
     if (what->resource_count > 1 && what->permits > 0) {
         return say_usage("--also and --semaphore: a set of locks has no permits");

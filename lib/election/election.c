@@ -60,6 +60,7 @@ static int open_lock(zkl_election *election, zkl_client *client, const char *res
     options.note = election->options.candidate;
     options.node_acl = election->options.node_acl;
     options.parent_acl = election->options.parent_acl;
+    options.naming = election->options.naming;
     options.tell_granted = 1;
     options.revocable = election->options.resignation_asked != NULL;
     return zkl_lock_open(client, resource, &options, &election->lock);
@@ -73,6 +74,7 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
     *result = NULL;
     ZKL_TRY(zkl_struct_read("zkl_election_options", given, &options, sizeof(options)));
     ZKL_TRY(zkl_validate_text("candidate", options.candidate, ZKL_NOTE_MAX));
+    ZKL_TRY(zkl_validate_range("reserved", options.reserved, 0, 0));
     zkl_election *election = calloc(1, sizeof(*election));
     ZKL_TRY(zkl_made(election));
     election->options = options;

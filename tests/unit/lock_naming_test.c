@@ -141,6 +141,27 @@ TEST(handles_with_other_names_do_not_borrow_the_same_node) {
     borrowers_end();
 }
 
+TEST(candidate_has_the_names_of_a_latch) {
+    zkl_election *election = NULL;
+    zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
+    begin(ZKL_EXCLUSIVE, ZKL_NAMING_LEADER_LATCH, ZKL_EXCLUSIVE, ZKL_NAMING_KAZOO);
+    options.naming = ZKL_NAMING_LEADER_LATCH;
+    EXPECT_INT(zkl_election_open(other.client, "stock", &options, &election), ZKL_OK);
+    EXPECT_INT(relative_acquire(&one, LONG_MS), ZKL_OK);
+    EXPECT_INT(zkl_election_campaign(election, 0, NULL), ZKL_BUSY);
+    EXPECT_INT(relative_release(&one), ZKL_OK);
+    EXPECT_INT(zkl_election_campaign(election, LONG_MS, NULL), ZKL_OK);
+    EXPECT_INT(relative_acquire(&one, 0), ZKL_BUSY); /* refused behind other names */
+    zkl_election_close(election);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    options.reserved = 1;
+    EXPECT_REFUSED(zkl_election_open(other.client, "stock", &options, &election), "reserved");
+    options.reserved = 0;
+    options.naming = (zkl_naming)-1;
+    EXPECT_REFUSED(zkl_election_open(other.client, "stock", &options, &election), "naming");
+    end();
+}
+
 /* ---- Semaphores of other libraries -------------------------------------------------------- */
 
 static void make(int64_t session_id, const char *path) {
