@@ -13,6 +13,8 @@
 #define SEQUENCE_LENGTH 10 /* of "%010d"; numbers from -1000000000 down have one more */
 #define PERMIT_MARKER "permit-"
 #define READ_MARKER "__READ__"
+#define ZOOKEEPERS_PREFIX "x-"
+#define ZOOKEEPERS_PREFIX_LENGTH (sizeof(ZOOKEEPERS_PREFIX) - 1)
 #define STRIPE_PREFIX "stripe-"
 #define STRIPE_PREFIX_LENGTH (sizeof(STRIPE_PREFIX) - 1)
 #define STRIPE_NAME_LENGTH (STRIPE_PREFIX_LENGTH + 4)
@@ -32,6 +34,9 @@ static const known_kind known_kinds[] = {
     { "__rlock__", ZKL_NODE_READ, ZKL_NAMING_KAZOO },
     { "latch-", ZKL_NODE_EXCLUSIVE, ZKL_NAMING_LEADER_LATCH },
 };
+
+/* Its marker is the session, and so another one in each name. It waits for Curator's. */
+static const known_kind zookeepers_kind = { NULL, ZKL_NODE_EXCLUSIVE, ZKL_NAMING_CURATOR };
 
 /* Returns the value of `length` decimal digits, or -1 if any of the characters is no digit. */
 static int64_t parse_digits(const char *text, size_t length) {
@@ -69,6 +74,27 @@ static bool ends_with(const char *text, size_t length, const char *marker) {
            memcmp(text + length - marker_length, marker, marker_length) == 0;
 }
 
+static size_t count_hexadecimal(const char *text) {
+    size_t digits = 0;
+    while ((text[digits] >= '0' && text[digits] <= '9') ||
+           (text[digits] >= 'a' && text[digits] <= 'f')) {
+        digits++;
+    }
+    return digits;
+}
+
+/* Tells whether a name that begins so is of ZooKeeper's own locks: "x-<session>-", where zkr_lock
+ * in C writes the session as hexadecimal digits, and WriteLock in Java as a signed number. */
+static bool is_zookeepers(const char *text, size_t length) {
+    if (strncmp(text, ZOOKEEPERS_PREFIX, ZOOKEEPERS_PREFIX_LENGTH) != 0) {
+        return false;
+    }
+    size_t start = ZOOKEEPERS_PREFIX_LENGTH;
+    start += text[start] == '-' ? 1 : 0;
+    size_t digits = count_hexadecimal(text + start);
+    return digits > 0 && start + digits + 1 == length && text[length - 1] == '-';
+}
+
 /* Returns NULL if a name that begins so is of no known kind. */
 static const known_kind *kind_before(const char *text, size_t length) {
     for (size_t i = 0; i < sizeof(known_kinds) / sizeof(known_kinds[0]); i++) {
@@ -76,7 +102,7 @@ static const known_kind *kind_before(const char *text, size_t length) {
             return &known_kinds[i];
         }
     }
-    return NULL;
+    return is_zookeepers(text, length) ? &zookeepers_kind : NULL;
 }
 
 /* Returns how many permits the semaphore has, if a name that begins so is that of a permit: a
@@ -105,22 +131,13 @@ typedef struct written_guid {
     bool is_bare;
 } written_guid;
 
-static size_t count_hex_digits(const char *text) {
-    size_t digits = 0;
-    while ((text[digits] >= '0' && text[digits] <= '9') ||
-           (text[digits] >= 'a' && text[digits] <= 'f')) {
-        digits++;
-    }
-    return digits;
-}
-
 static bool begins_with_bare_guid(const char *text) {
-    return count_hex_digits(text) == BARE_GUID_LENGTH &&
+    return count_hexadecimal(text) == BARE_GUID_LENGTH &&
            strncmp(text + BARE_GUID_LENGTH, "__", 2) == 0;
 }
 
 static bool is_bare_guid(const char *text) {
-    return count_hex_digits(text) == BARE_GUID_LENGTH && text[BARE_GUID_LENGTH] == '\0';
+    return count_hexadecimal(text) == BARE_GUID_LENGTH && text[BARE_GUID_LENGTH] == '\0';
 }
 
 static written_guid find_guid(const char *text) {

@@ -12,7 +12,8 @@
  *                   read         <uuid>__rlock__%010d       ReadLock
  *     LEADER_LATCH  exclusive    _c_<uuid>-latch-%010d      LeaderLatch
  *
- * kazoo's UUID has no dashes. All of these names are read, whatever ours are.
+ * kazoo's UUID has no dashes. All of these names are read, whatever ours are. So are those of
+ * ZooKeeper's own locks, x-<session>-%010d, which are exclusive, and wait for any -lock-.
  *
  * The name of a permit says how many permits the semaphore has, so that any list shows requests
  * that do not agree on it:

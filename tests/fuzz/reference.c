@@ -24,6 +24,13 @@ static bool read_sequence(const char *text, size_t width, int32_t *sequence) {
     return value >= INT32_MIN && value <= INT32_MAX && strcmp(tail, written) == 0;
 }
 
+/* "x-<session>-" and no more before the sequence. */
+static bool is_zookeepers(const char *text, size_t before) {
+    size_t start = strncmp(text, "x--", 3) == 0 ? 3 : 2;
+    size_t digits = strncmp(text, "x-", 2) == 0 ? strspn(text + start, "0123456789abcdef") : 0;
+    return digits > 0 && before == start + digits + 1 && text[before - 1] == '-';
+}
+
 static void read_kind(const char *text, size_t width, zkl_node_name *name) {
     static const struct {
         const char *marker;
@@ -44,6 +51,9 @@ static void read_kind(const char *text, size_t width, zkl_node_name *name) {
             name->kind = kinds[i].kind;
             name->naming = (uint8_t)kinds[i].naming;
         }
+    }
+    if (is_zookeepers(text, before)) {
+        name->kind = ZKL_NODE_EXCLUSIVE;
     }
 }
 

@@ -47,6 +47,24 @@ TEST(names_of_other_recipes_with_a_lock_are_known) {
     EXPECT_NAME("x-72057594-lock-0000000009", ZKL_NODE_EXCLUSIVE, 9);
 }
 
+TEST(names_of_zookeepers_own_locks_are_known) {
+    EXPECT_NAME("x-010002cb74de0003-0000000000", ZKL_NODE_EXCLUSIVE, 0);   /* zkr_lock */
+    EXPECT_NAME("x-72060666900250630-0000000012", ZKL_NODE_EXCLUSIVE, 12); /* WriteLock */
+    EXPECT_NAME("x--144118260939489309-0000000003", ZKL_NODE_EXCLUSIVE, 3);
+    EXPECT_NAME("x-010002cb74de0003--000000005", ZKL_NODE_EXCLUSIVE, -5);
+    EXPECT_NAME("x--144118260939489309--2147483647", ZKL_NODE_EXCLUSIVE, -INT32_MAX);
+}
+
+TEST(names_that_only_look_like_those_of_zookeepers_own_locks_are_unknown) {
+    EXPECT_NAME("x-0000000001", ZKL_NODE_UNKNOWN, 1);
+    EXPECT_NAME("x--0000000002", ZKL_NODE_UNKNOWN, 2);
+    EXPECT_NAME("x---0000000003", ZKL_NODE_UNKNOWN, 3);
+    EXPECT_NAME("x-job-0000000004", ZKL_NODE_UNKNOWN, 4);
+    EXPECT_NAME("x-01-02-0000000005", ZKL_NODE_UNKNOWN, 5);
+    EXPECT_NAME("x-01_0000000006", ZKL_NODE_UNKNOWN, 6);
+    EXPECT_NAME("y-01-0000000007", ZKL_NODE_UNKNOWN, 7);
+}
+
 TEST(unknown_kinds_have_their_last_ten_digits_as_sequence) {
     EXPECT_NAME("0000000007", ZKL_NODE_UNKNOWN, 7);
     EXPECT_NAME("n_0000000008", ZKL_NODE_UNKNOWN, 8);
@@ -162,7 +180,7 @@ TEST(prefixes_are_those_of_the_library_that_is_named) {
 
 TEST(permit_has_the_names_of_curator_whatever_the_list_has_beside_it) {
     zkl_node_name permit = zkl_node_name_parse("_c_" GUID "-permit-2-0000000001");
-    zkl_node_name unknown = zkl_node_name_parse("x-72057594-0000000001");
+    zkl_node_name unknown = zkl_node_name_parse("x-0000000001");
     EXPECT_INT(permit.naming, ZKL_NAMING_CURATOR);
     EXPECT_INT(unknown.naming, ZKL_NAMING_CURATOR);
 }
