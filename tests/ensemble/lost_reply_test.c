@@ -461,6 +461,30 @@ static void release_whose_request_is_lost_is_pending_and_deleted_after_the_recon
     assert_release(PROXY_REQUEST_LOST, true, SHORT_WAIT_MS, ZKL_PENDING);
 }
 
+/* Its first node is still there, and is not waited for for ever. */
+static void handle_whose_release_is_pending_acquires_again(void) {
+    static const struct proxy_plan plan = { { { PROXY_REQUEST_LOST, 1 } }, 1, true };
+    struct stage stage;
+    struct waiter waiter;
+    zkl_grant first = ZKL_GRANT_INIT;
+    stage_begin(&stage, servers_follower());
+    round_begin(&stage, 1);
+    ASSERT_STATUS(zkl_lock_acquire(stage.lock, ZKL_EXCLUSIVE, ENOUGH_MS, &first), ZKL_OK);
+    proxy_set_plan(stage.proxy, &plan);
+    ASSERT_STATUS(zkl_lock_release(stage.lock, SHORT_WAIT_MS), ZKL_PENDING);
+    waiter_start(&waiter, stage.lock, ZKL_EXCLUSIVE, ENOUGH_MS);
+    WAIT_UNTIL(is_cut(&stage));
+    ASSERT_NUMBER(scene_queue(&stage.scene), 1);
+    proxy_admit(stage.proxy);
+    ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
+    CU_ASSERT_TRUE(waiter.grant.token > first.token);
+    WAIT_UNTIL(scene_queue(&stage.scene) == 1);
+    assert_token_is_of_the_node(&stage, &waiter.grant);
+    ASSERT_STATUS(zkl_lock_release(stage.lock, ENOUGH_MS), ZKL_OK);
+    ASSERT_NUMBER(round_end(&stage), 1);
+    stage_end(&stage);
+}
+
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(request_lost_at_every_step_of_an_acquire_leaves_one_node),
@@ -496,6 +520,7 @@ int main(int argc, char **argv) {
         TEST_CASE(release_whose_request_is_lost_is_ok_after_the_reconnect),
         TEST_CASE(release_whose_reply_is_lost_is_pending_at_its_deadline),
         TEST_CASE(release_whose_request_is_lost_is_pending_and_deleted_after_the_reconnect),
+        TEST_CASE(handle_whose_release_is_pending_acquires_again),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }
