@@ -214,6 +214,22 @@ TEST(servers_that_give_a_session_no_password_are_warned_of_once) {
     EXPECT_INT(warnings_of(false), 0);
 }
 
+/* They say nothing of the end of the session that they were asked for. */
+TEST(session_that_is_replaced_on_a_reconnect_has_ended) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    begin();
+    zkl_client *client = open_client();
+    server.gives_new_sessions = true;
+    hang_up_with(CONNECTION_LOSS);
+    (void)acquire(client, 0); /* its first request costs it the connection */
+    while (information.sessions_expired == 0) {
+        (void)sched_yield();
+        EXPECT_INT(zkl_client_info(client, &information), ZKL_OK);
+    }
+    (void)zkl_client_close(client, 1000);
+    end();
+}
+
 /* The own identity of the session: it would not stand before that has been shown. */
 TEST(credential_that_libzookeeper_could_not_take_is_given_to_it_again) {
     begin();

@@ -58,7 +58,7 @@ static bool greet(const scripted_server *self, int socket_of_client) {
     add_number(&reply, 0); /* the protocol's version */
     add_number(&reply, SCRIPTED_SESSION_MS);
     add_number(&reply, 0); /* the session */
-    add_number(&reply, 7);
+    add_number(&reply, 7 + (self->gives_new_sessions ? (uint32_t)self->connections : 0));
     add_number(&reply, PASSWORD_SIZE);
     memset(reply.bytes + reply.size, self->gives_no_password ? 0 : 'p', PASSWORD_SIZE);
     reply.bytes[reply.size + PASSWORD_SIZE] = 0; /* the session is not read-only */

@@ -13,8 +13,10 @@ typedef struct scripted_server {
     atomic_int error;            /* the answer to all others but pings and the close; MUTE: none */
     atomic_bool hangs_up;        /* it closes the connection after each of these answers */
     atomic_bool gives_no_password; /* its sessions have none, as those of ClickHouse Keeper */
-    atomic_int requests;           /* how many have come, without pings and the close */
-    atomic_int connections;        /* how many have come */
+    atomic_bool
+        gives_new_sessions; /* on each connection, whichever session is asked for: likewise */
+    atomic_int requests;    /* how many have come, without pings and the close */
+    atomic_int connections; /* how many have come */
     int listener;
     pthread_t thread;
 } scripted_server;
