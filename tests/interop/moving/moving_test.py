@@ -4,19 +4,37 @@
 import os
 import shutil
 import sys
-import tempfile
 import unittest
 
-from services import BUILT, Services, compile_curator
+from contender import EXCLUSIVE, OK, TIMEOUT, Contender
+from services import BUILT, Services, old_servers
+from command import wait_until
 
 SKIPPED = 77  # what ctest takes for skipped
 zklock, curator = Services.zklock, Services.curator
 default, patterns, both_names, shared = (Services.kazoo(lock) for lock in ("default", "patterns", "both", "shared"))
+old_command, both_commands, zklock_command = (Services.commands(which) for which in ("old", "both", "zklock"))
 
 
 class FromCurator(Services):
     def test_instance_by_instance(self):
         self.assert_moves(curator, zklock)
+
+    def test_a_set_and_locks_in_turn_wait_for_each_other(self):
+        """As a set beside a MultiLock."""
+        self.start_anew(self.resource.rsplit("/", 1)[1])
+        in_turn, as_set = (Contender(os.environ["ZKLOCK_CONTENDER"], self.resource) for _ in range(2))
+        for contender in in_turn, as_set:
+            self.addCleanup(contender.end)
+        self.assertEqual(in_turn.ask(f"acquire {EXCLUSIVE} 10000")[0], OK)
+        as_set.tell(f"hold_both {self.resource}-other")
+        self.wait_for_queue(2)
+        in_turn.tell(f"also {self.resource}-other 10000")
+        wait_until(lambda: self.resource in self.start("deadlocks").communicate()[0], "zklock deadlocks finds it")
+        self.assertEqual(in_turn.answer()[0], TIMEOUT)
+        self.assertFalse(as_set.has_answered())
+        self.assertEqual(in_turn.ask("release"), [OK])
+        self.assertEqual(as_set.answer()[0], OK)
 
 
 class FromKazoo(Services):
@@ -33,47 +51,24 @@ class FromKazoo(Services):
         self.assert_cannot_be_left_out(patterns, shared)
 
 
-class FromRedis(Services):
-    def setUp(self):
-        super().setUp()
-        self.old, self.both = (lock("redis", str(REDIS.port)) for lock in (Services.old_lock, Services.both_locks))
+class OverBothLocks(Services):
+    def test_from_redis(self):
+        self.assert_moves(Services.old_of_redis, Services.both_with_redis, zklock)
 
-    def test_over_both_locks(self):
-        self.assert_moves(self.old, self.both, zklock)
+    def test_from_a_database(self):
+        self.assert_moves(Services.old_of_database, Services.both_with_database, zklock)
 
-    def test_that_step_cannot_be_left_out(self):
-        self.assert_cannot_be_left_out(self.old, zklock)
-
-
-class FromADatabase(Services):
-    def setUp(self):
-        super().setUp()
-        self.old, self.both = (lock("postgresql", DATABASE.url) for lock in (Services.old_lock, Services.both_locks))
-
-    def test_over_both_locks(self):
-        self.assert_moves(self.old, self.both, zklock)
+    def test_from_etcd_by_commands(self):
+        self.assert_moves(old_command, both_commands, zklock_command)
 
     def test_that_step_cannot_be_left_out(self):
-        self.assert_cannot_be_left_out(self.old, zklock)
-
-
-class FromEtcd(Services):
-    """By commands: etcdctl lock, and zklock run."""
-
-    def setUp(self):
-        super().setUp()
-        self.addCleanup(os.environ.pop, "ETCDCTL_ENDPOINTS")
-        os.environ["ETCDCTL_ENDPOINTS"] = ETCD.address
-
-    def test_over_both_locks(self):
-        self.assert_moves(*map(Services.commands, ("old", "both", "zklock")))
-
-    def test_that_step_cannot_be_left_out(self):
-        self.assert_cannot_be_left_out(*map(Services.commands, ("old", "zklock")))
+        self.assert_cannot_be_left_out(Services.old_of_redis, zklock)
+        self.assert_cannot_be_left_out(Services.old_of_database, zklock)
+        self.assert_cannot_be_left_out(old_command, zklock_command)
 
 
 def missing():
-    """What is not installed here."""
+    """The groups of packages that are not installed here."""
     wanted = {
         "/usr/share/java/curator-recipes.jar": "curator", "/usr/lib/python3/dist-packages/kazoo": "kazoo",
         os.path.join(BUILT, "stock_with_lock_of_redis"): "moving", "/usr/bin/redis-server": "moving",
@@ -83,23 +78,13 @@ def missing():
     return groups if shutil.which("javac") else groups | {"curator"}
 
 
-if __name__ == "__main__":
+def run_with_old_servers(run):
     if missing():
         print("SKIPPED, NOT PASSED: first tools/install-packages", *sorted(missing()))
         sys.exit(SKIPPED)
-    from harness.servers import Etcd, PostgreSQL, Redis
-    with tempfile.TemporaryDirectory() as place:
-        os.chmod(place, 0o755)  # PostgreSQL is another user's
-        Services.classes = place
-        compile_curator(place)
-        REDIS = Redis(place, "redis").start()
-        DATABASE = PostgreSQL(place, "postgresql").start()
-        ETCD = Etcd(place, "etcd")
-        ETCD.all = [ETCD]
-        ETCD.start()
-        try:
-            unittest.main()
-        finally:
-            ETCD.kill()
-            DATABASE.kill()
-            REDIS.kill()
+    with old_servers():
+        run()
+
+
+if __name__ == "__main__":
+    run_with_old_servers(unittest.main)

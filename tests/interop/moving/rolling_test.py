@@ -5,24 +5,20 @@ today's, and today's to an earlier one."""
 
 import functools
 import os
-import select
 import struct
 import subprocess
 import sys
 import unittest
 import uuid
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "command"))
-from command import HOSTS, PATIENCE_S, QUICK, ZKLOCK, Between, CommandTest, wait_until  # noqa: E402
+from contender import EXCLUSIVE, HERE, OK, READ, TIMEOUT, WRITE, Contender
+from command import HOSTS, PATIENCE_S, QUICK, ZKLOCK, Between, CommandTest, wait_until
 
 TODAY = {"contender": os.environ["ZKLOCK_CONTENDER"], "lender": os.environ["ZKLOCK_LENDER"], "zklock": ZKLOCK}
 NO_COMMIT, SKIPPED = 3, 77  # of build-earlier; what ctest takes for skipped
 
-EXCLUSIVE, READ, WRITE = range(3)
-OK, TIMEOUT = 0, -2
 LISTS = (8, 12)  # opcodes of ZooKeeper's protocol
-LONG_SESSION_MS, SHORT_SESSION_MS = 20000, 3000
+SHORT_SESSION_MS = 3000
 ROUNDS = 250  # of each of four contenders
 
 
@@ -34,42 +30,6 @@ def build(commit):
     built.check_returncode()
     place = built.stdout.strip()
     return {name: os.path.join(place, name) for name in os.listdir(place)}
-
-
-class Contender:
-    """The program contender.c of the suite ensemble: a command is a line, and so is its answer."""
-
-    def __init__(self, program, resource, session_ms=LONG_SESSION_MS, permits=0, hosts=HOSTS):
-        # Its record could be one that today's playback does not know.
-        environment = {name: value for name, value in os.environ.items() if name != "ZKLOCK_RECORDS"}
-        self.process = subprocess.Popen([program, hosts, str(session_ms), resource, "0", "0", str(permits)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
-        assert self.answer()[0] == OK
-
-    def tell(self, command):
-        self.process.stdin.write(command.encode() + b"\n")
-        self.process.stdin.flush()
-
-    def has_answered(self, seconds=0.0):
-        return bool(select.select([self.process.stdout], [], [], seconds)[0])
-
-    def answer(self, seconds=3 * PATIENCE_S):
-        assert self.has_answered(seconds), "no answer"
-        status, *more = self.process.stdout.readline().decode().split()
-        return [int(status), *more]
-
-    def ask(self, command):
-        self.tell(command)
-        return self.answer()
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
 
 
 def both_ways(test):

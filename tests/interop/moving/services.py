@@ -1,14 +1,18 @@
 """The services of examples/moving, before, while and after they move, and a fleet of them."""
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.join(HERE, "..", "..", "..")
-sys.path += [os.path.join(HERE, "..", "..", "command"), os.path.join(TOP, "bench", "comparison")]
-from command import HOSTS, ZKLOCK, CommandTest, wait_until  # noqa: E402
+from contender import TOP
+from command import HOSTS, ZKLOCK, CommandTest, wait_until
+
+sys.path.append(os.path.join(TOP, "bench", "comparison"))
+from harness.servers import Etcd, PostgreSQL, Redis  # noqa: E402
 
 SOURCES = os.path.join(TOP, "examples", "moving")
 BUILT = os.environ["ZKLOCK_MOVING"]
@@ -17,18 +21,30 @@ JARS = ["curator-recipes", "curator-framework", "curator-client", "zookeeper-jut
 CLASS_PATH = ":".join(f"/usr/share/java/{jar}.jar" for jar in JARS)
 CURATOR = "StockWithCurator"
 END_WITHIN_S = 60
-FLEET, ORDERS = 3, 40  # instances; how many orders are taken between two changes
+FLEET, ORDERS = 3, 20  # instances; how many orders are taken between two changes
 HELD_MS, FOR_EVER_MS = 1, 600000
 
 
-def compile_curator(place):
-    subprocess.run(["javac", "-cp", CLASS_PATH, "-d", place, os.path.join(SOURCES, f"{CURATOR}.java")], check=True)
+@contextlib.contextmanager
+def old_servers():
+    """What the services had before: Curator's class, and the servers of the other old locks."""
+    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as started:
+        os.chmod(place, 0o755)  # PostgreSQL is another user's
+        subprocess.run(["javac", "-cp", CLASS_PATH, "-d", place, os.path.join(SOURCES, f"{CURATOR}.java")], check=True)
+        Services.classes = place
+        Services.redis, Services.database = Redis(place, "redis"), PostgreSQL(place, "postgresql")
+        Services.etcd = Etcd(place, "etcd")
+        Services.etcd.all = [Services.etcd]
+        for server in Services.redis, Services.database, Services.etcd:
+            started.callback(server.kill)
+            server.start()
+        yield
 
 
 class Services(CommandTest):
     """Each test has a resource of its own, and a file with the number of its orders."""
 
-    classes = None  # where Curator's service is compiled to
+    classes = redis = database = etcd = None  # of old_servers
 
     def setUp(self):
         super().setUp()
@@ -43,8 +59,10 @@ class Services(CommandTest):
 
     def kill_all(self):
         for instance in self.instances:
-            instance.kill()
-            instance.communicate()
+            if instance.poll() is None:
+                os.killpg(instance.pid, signal.SIGKILL)
+            instance.wait()
+            instance.stdout.close()
 
     def orders(self):
         return int(self.text_of("orders"))
@@ -63,25 +81,37 @@ class Services(CommandTest):
         return lambda self, held_ms: ["/usr/bin/python3", os.path.join(SOURCES, "stock_with_kazoo.py"), HOSTS,
                                       self.resource, self.path("orders"), str(held_ms), lock]
 
-    @staticmethod
-    def old_lock(family, server):
-        return lambda self, held_ms: [os.path.join(BUILT, f"stock_with_lock_of_{family}"), "old", server, self.resource,
-                                      self.path("orders"), str(held_ms)]
+    def old_lock(self, held_ms, which, family, server):
+        return [os.path.join(BUILT, f"stock_with_lock_of_{family}"), which, server, self.resource, self.path("orders"),
+                str(held_ms)]
 
-    @staticmethod
-    def both_locks(family, server):
-        return lambda self, held_ms: [os.path.join(BUILT, f"stock_with_lock_of_{family}"), "both", server, self.resource,
-                                      self.path("orders"), str(held_ms), HOSTS]
+    def old_of_redis(self, held_ms):
+        return self.old_lock(held_ms, "old", "redis", str(self.redis.port))
+
+    def both_with_redis(self, held_ms):
+        return [*self.old_lock(held_ms, "both", "redis", str(self.redis.port)), HOSTS]
+
+    def old_of_database(self, held_ms):
+        return self.old_lock(held_ms, "old", "postgresql", self.database.url)
+
+    def both_with_database(self, held_ms):
+        return [*self.old_lock(held_ms, "both", "postgresql", self.database.url), HOSTS]
 
     @staticmethod
     def commands(which):
         return lambda self, held_ms: [os.path.join(SOURCES, "stock_with_commands"), which, self.resource,
                                       self.path("orders"), str(held_ms / 1000)]
 
+    def environment(self):
+        """Of the services, and of whoever looks at them."""
+        return {**os.environ, "PATH": os.path.dirname(ZKLOCK) + ":" + os.environ["PATH"],
+                "ETCDCTL_ENDPOINTS": self.etcd.address, "ETCDCTL_API": "3", "REDIS_URL": f"redis://{self.redis.address}",
+                "PGHOST": "127.0.0.1", "PGPORT": str(self.database.port), "PGUSER": "shop", "PGDATABASE": "postgres"}
+
     def begin(self, service, held_ms=HELD_MS):
         """Returns when its servers have answered."""
         instance = subprocess.Popen(service(self, held_ms), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                                    env={**os.environ, "PATH": os.path.dirname(ZKLOCK) + ":" + os.environ["PATH"]})
+                                    env=self.environment(), start_new_session=True)
         self.instances.append(instance)
         self.assertEqual(instance.stdout.readline(), "open\n")
         return instance
