@@ -1,10 +1,13 @@
 /*
- * A service that has moved to zklock: stock_with_zklock HOSTS RESOURCE FILE HELD_MS
+ * A service that has moved to zklock: stock_with_zklock HOSTS RESOURCE FILE HELD_MS [kazoo]
+ *
+ * With `kazoo` its nodes have the names that kazoo's own Lock waits for.
  *
  * StockWithCurator.java, stock_with_kazoo.py and stock_with_old_lock.c are the same service before.
  */
 #include "stock.h"
 
+#include <string.h>
 #include <zklock/zklock.h>
 
 enum { WAIT_MS = 1000 };
@@ -31,8 +34,11 @@ static int serve(zkl_lock *lock, const char *file, int held_ms) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5) {
-        fprintf(stderr, "usage: stock_with_zklock HOSTS RESOURCE FILE HELD_MS\n");
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    if (argc == 6 && strcmp(argv[5], "kazoo") == 0) {
+        options.naming = ZKL_NAMING_KAZOO;
+    } else if (argc != 5) {
+        fprintf(stderr, "usage: stock_with_zklock HOSTS RESOURCE FILE HELD_MS [kazoo]\n");
         return 2;
     }
     stock_close_on_sigterm();
@@ -40,7 +46,7 @@ int main(int argc, char **argv) {
     zkl_lock *lock = NULL;
     int status = zkl_client_open(argv[1], NULL, &client);
     if (status == ZKL_OK) {
-        status = zkl_lock_open(client, argv[2], NULL, &lock);
+        status = zkl_lock_open(client, argv[2], &options, &lock);
     }
     if (status == ZKL_OK) {
         status = serve(lock, argv[3], stock_number(argv[4]));

@@ -41,6 +41,9 @@ class FromKazoo(Services):
     def test_with_patterns(self):
         self.assert_moves(default, patterns, zklock)
 
+    def test_unchanged_to_names_of_its_own(self):
+        self.assert_moves(default, Services.zklock_for_kazoo)
+
     def test_with_names_that_curator_sees(self):
         self.assert_moves(default, patterns, both_names, shared, curator)
 

@@ -8,7 +8,7 @@ In docs/moving.md and docs/moving/ a block of console under such a line is run:
     <!-- run: SITUATION -->
 
 SITUATION is a name of SITUATIONS below. Numbers, times, identifiers and the names of machines may be others; --write writes
-what the commands print now."""
+the blocks of which more is another now."""
 
 import os
 import re
@@ -37,6 +37,7 @@ SITUATIONS = {
     "kazoo with patterns holds": [patterns, zklock, patterns],
     "zklock holds, kazoo waits": [zklock, patterns, shared],
     "kazoo with both names holds": [both_names, patterns, zklock],
+    "kazoo's own lock waits for its names": [Services.zklock_for_kazoo, default, Services.zklock_for_kazoo],
     "kazoo's own lock is not kept out": [zklock, default],
     "both with Redis": [Services.both_with_redis, Services.both_with_redis],
     "both with PostgreSQL": [Services.both_with_database, Services.both_with_database],
@@ -74,8 +75,8 @@ class Page(Services):
         return masked(self.printed) != masked(self.block)
 
     def run_command(self, command):
-        done = subprocess.run(["bash", "-c", command], cwd=SOURCES, env=self.environment(), text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=60, check=False)
+        done = subprocess.run(["bash", "-c", command], cwd=SOURCES, env=self.environment(), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, check=False)
         return done.stdout.replace(socket.gethostname(), HOST).replace("127.0.0.1", ADDRESS)
 
 
@@ -123,10 +124,17 @@ def printed_of(situation, block):
     return page.printed
 
 
+def rewritten(found):
+    """The same, with what is printed now, if that is more than other numbers."""
+    situation, block = found.groups()
+    printed = printed_of(situation, block)
+    return found[0] if masked(printed) == masked(block) else found[0].replace(block, printed)
+
+
 def write_pages():
     for path in pages():
         text = read(path)
-        now = BLOCK.sub(lambda block: f"<!-- run: {block[1]} -->\n```console\n{printed_of(*block.groups())}```\n", text)
+        now = BLOCK.sub(rewritten, text)
         with open(path, "w", encoding="utf-8") as file:
             file.write(now)
 

@@ -72,6 +72,9 @@ class Services(CommandTest):
     def zklock(self, held_ms, *more):
         return [os.path.join(BUILT, "stock_with_zklock"), HOSTS, self.resource, self.path("orders"), str(held_ms), *more]
 
+    def zklock_for_kazoo(self, held_ms):
+        return self.zklock(held_ms, "kazoo")
+
     def curator(self, held_ms):
         return ["java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", f"{CLASS_PATH}:{self.classes}", CURATOR, HOSTS,
                 self.resource, self.path("orders"), str(held_ms)]
