@@ -253,6 +253,36 @@ class Rolling:
             lists = self.lists_when_told(self.two_of_whom_the_second_is_revocable(first), second)
             self.assertEqual(lists, 1)
 
+    # ---- Names that earlier versions never made -------------------------------------------------
+
+    def hold_as(self, kind):
+        """Today's, with names of another library (protocol.md of tests/interop)."""
+        holder = subprocess.Popen([os.environ["ZKLOCK_NAMED"], HOSTS, f"/locks/{self.resource}", "20000", kind, "today"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_run, holder)
+        holder.stdin.write("acquire 10000\n")
+        holder.stdin.flush()
+        self.assertIn("start ok", holder.stdout.readline())
+        self.assertIn("acquire ok", holder.stdout.readline())
+        return holder
+
+    def test_an_earlier_one_waits_for_names_of_other_libraries(self):
+        for kind in "kazoo-exclusive", "kazoo-write", "latch":
+            with self.subTest(kind):
+                holder = self.hold_as(kind)
+                waiter = self.wait(self.earlier)
+                self.assertFalse(waiter.has_answered(0.3))
+                holder.stdin.write("release\n")
+                holder.stdin.flush()
+                self.assert_granted(waiter)
+                self.release(waiter)
+
+    def test_an_earlier_reader_shares_with_one_of_kazoos_name(self):
+        self.hold_as("kazoo-read")
+        reader, writer = self.contend(self.earlier), self.contend(self.earlier)
+        self.assertEqual(reader.ask(f"acquire {READ} 10000")[0], OK)
+        self.assertEqual(writer.ask(f"acquire {WRITE} 300")[0], TIMEOUT)
+
     # ---- Elections ----------------------------------------------------------------------------
 
     @both_ways
