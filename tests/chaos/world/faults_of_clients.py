@@ -1,0 +1,257 @@
+"""Processes of clients that are killed, stopped, deceived and starved, and sessions that others close."""
+import glob
+import os
+import re
+import signal
+import subprocess
+
+from . import wire
+from .fault import Fault
+from .waiting import NotSeen, wait_until
+
+HOUR_S = 3600
+
+
+class OfAClient(Fault):
+    """One that holds, or one that waits."""
+
+    group = "clients"
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def begin(self):
+        traffic = self.world.traffic
+        among = self.chance.choice((traffic.holders, traffic.waiters))() or traffic.all
+        self.hit = self.chance.choice(among)
+        self.target = f"c{self.hit.number}, which {'holds' if self.hit.doing == 'hold' else 'waits'}"
+        self.process = self.hit.process
+        self.strike()
+
+    def strike(self):
+        raise NotImplementedError
+
+    def limit(self, what, value):
+        """Only the soft limit, as nobody may raise the hard one again. Returns what it was."""
+        asked = ["prlimit", "--pid", str(self.pid), "--raw", "--noheadings", "--output", "SOFT", f"--{what}"]
+        before = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
+        self.set_limit(what, value)
+        return before
+
+    def set_limit(self, what, value):
+        if self.process.poll() is None:
+            subprocess.run(["prlimit", "--pid", str(self.pid), f"--{what}={value}:"], check=True)
+
+
+class Killed(OfAClient):
+    name = "client killed"
+    lasts_s = 1
+
+    def strike(self):
+        self.hit.kill()
+
+    def proof(self):
+        status = self.process.poll()
+        return {"wait status": status} if status == -signal.SIGKILL else {}
+
+
+class Stopped(OfAClient):
+    """For longer than its session, and resumed."""
+
+    name = "client stopped beyond its session"
+    lasts_s = 1
+
+    def strike(self):
+        self.hit.signal(signal.SIGSTOP)
+        wait_until(lambda: self.hit.kernel_state() == "T", "it stands still", 5)
+        self.session = self.hit.session
+
+    def proof(self):
+        """The servers' leader does not know the session any more."""
+        stands = self.hit.kernel_state() == "T"
+        return {"/proc": "T", "session that is over": f"{self.session:#x}"} \
+            if stands and self.session not in self.world.servers.alive() else {}
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+
+
+class ClockStepped(OfAClient):
+    """CLOCK_REALTIME of one process, an hour ahead or back."""
+
+    name = "client's clock stepped by an hour"
+
+    def strike(self):
+        self.step_s = self.chance.choice((HOUR_S, -HOUR_S))
+        self.target += f", {self.step_s:+d} s"
+        self.hit.step_clock(self.step_s)
+
+    def proof(self):
+        """The file that its clock is shifted by is mapped into it, and shifts another program's."""
+        with open(f"/proc/{self.pid}/maps", encoding="ascii") as maps:
+            mapped = self.hit.clock in maps.read()
+        shown = subprocess.run(["date", "+%s"], capture_output=True, text=True, check=True, env={
+            **os.environ, "LD_PRELOAD": f"{self.world.build}/tests/chaos/chaos_clock.so",
+            "COMPARISON_CLOCK": self.hit.clock}).stdout
+        shift = int(shown) - int(subprocess.run(["date", "+%s"], capture_output=True, text=True, check=True).stdout)
+        return {"mapped": self.hit.clock, "shift_s": shift} if mapped and abs(shift - self.step_s) <= 2 else {}
+
+    def end(self):
+        self.hit.step_clock(0)
+
+
+class NoMoreMemory(OfAClient):
+    """What it asks for from now on is refused (RLIMIT_AS)."""
+
+    name = "client's memory limited"
+
+    def strike(self):
+        self.before = self.limit("as", 1 << 20)
+
+    def proof(self):
+        with open(f"/proc/{self.pid}/limits", encoding="ascii") as limits, \
+                open(f"/proc/{self.pid}/status", encoding="ascii") as status:
+            limit = int(re.search(r"Max address space\s+(\d+)", limits.read()).group(1))
+            size = int(re.search(r"VmSize:\s+(\d+)", status.read()).group(1)) << 10
+        return {"limit": limit, "VmSize": size} if size >= limit else {}
+
+    def end(self):
+        self.set_limit("as", self.before)
+
+
+class OutOfMemory(OfAClient):
+    """It is ended by the kernel, as its group has no memory left for it."""
+
+    name = "client out of its group's memory"
+    lasts_s = 1
+    LIMIT = 1 << 16
+
+    def strike(self):
+        self.group_of_memory = self.world.memory.group(self.LIMIT)
+        self.world.memory.move(self.group_of_memory, self.pid)
+
+    def proof(self):
+        if self.process.poll() is None:
+            try:
+                self.process.send_signal(signal.SIGUSR2)  # to fork takes memory
+            except ProcessLookupError:
+                pass
+        kills = self.world.memory.kills(self.group_of_memory)
+        return {"oom_kill": kills, "wait status": self.process.poll()} if kills and self.process.poll() is not None else {}
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        wait_until(lambda: self.world.memory.remove(self.group_of_memory), "its group is empty", 10)
+
+
+class NoMoreDescriptors(OfAClient):
+    """It loses its connection, and may open nothing new."""
+
+    name = "client's descriptors used up"
+    FEW = 3
+
+    def strike(self):
+        self.before = self.limit("nofile", self.FEW)
+        self.hit.host.call("ss", "-HKtn", "state", "established", f"( dport = :{wire.PORT} )")
+
+    def proof(self):
+        """Others on its machine are connected, and it is not."""
+        connected = self.hit.host.call("ss", "-Htnp", "state", "established", f"( dport = :{wire.PORT} )")
+        with open(f"/proc/{self.pid}/limits", encoding="ascii") as limits:
+            limit = int(re.search(r"Max open files\s+(\d+)", limits.read()).group(1))
+        others = len(set(re.findall(r"pid=(\d+),", connected)) - {str(self.pid)})
+        return {"limit": limit, "others connected": others} if others and f"pid={self.pid}," not in connected else {}
+
+    def end(self):
+        self.set_limit("nofile", self.before)
+
+
+class Forked(OfAClient):
+    """In the middle of whatever it does, and the one that is forked keeps its descriptors for some seconds."""
+
+    name = "client forked"
+
+    def strike(self):
+        self.hit.signal(signal.SIGUSR2)
+
+    @staticmethod
+    def sockets_of(pid):
+        found = set()
+        for path in glob.glob(f"/proc/{pid}/fd/*"):
+            try:
+                link = os.readlink(path)
+            except OSError:
+                continue
+            if link.startswith("socket:"):
+                found.add(link)
+        return found
+
+    def proof(self):
+        """Another process has the same sockets."""
+        own = self.sockets_of(self.pid)
+        for path in glob.glob("/proc/[0-9]*"):
+            pid = int(os.path.basename(path))
+            shared = own & self.sockets_of(pid) if pid != self.pid else set()
+            if shared:
+                return {"process": pid, "sockets": sorted(shared)}
+        return {}
+
+
+class DiskFull(OfAClient):
+    """Of the machine's directory for what the client records."""
+
+    name = "client's disk full"
+
+    def strike(self):
+        facts = os.statvfs(self.hit.disk)
+        self.resize(str((facts.f_blocks - facts.f_bfree) * facts.f_frsize))
+
+    def resize(self, size):
+        subprocess.run(["mount", "-o", f"remount,size={size}", self.hit.disk], check=True)
+
+    def proof(self):
+        path = os.path.join(self.hit.disk, "probe")
+        try:
+            with open(path, "wb") as file:
+                file.write(bytes(1 << 16))
+        except OSError as refused:
+            return {"write": refused.strerror, "bytes free": os.statvfs(self.hit.disk).f_bavail}
+        finally:
+            if os.path.exists(path):
+                os.unlink(path)
+        return {}
+
+    def end(self):
+        self.resize("64m")
+
+
+class SessionClosed(Fault):
+    """Of whoever is first in the queue, by a second client that shows the same number: at the same server or another."""
+
+    group = "clients"
+    name = "session closed by another"
+    lasts_s = 1
+
+    def begin(self):
+        servers = self.world.servers
+        queue = {path[-10:]: number for number, paths in servers.sessions().items()
+                 for path in paths if f"/{self.world.traffic.resource}/" in path}
+        if not queue:
+            raise NotSeen("nobody is in the queue")
+        self.session = queue[min(queue)]
+        server = self.chance.choice(servers.present)
+        self.target = f"{self.session:#x} at {server.name}"
+        with wire.Session(server.address, 4000, self.session) as session:
+            self.status = session.close()
+
+    def proof(self):
+        gone = self.session not in self.world.servers.alive()
+        return {"closeSession": self.status, "session that is over": f"{self.session:#x}"} if gone else {}
+
+
+FAULTS = {one.name: one for one in (Killed, Stopped, ClockStepped, NoMoreMemory, OutOfMemory, NoMoreDescriptors, Forked,
+                                    DiskFull, SessionClosed)}

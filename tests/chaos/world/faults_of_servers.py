@@ -1,0 +1,297 @@
+"""Servers that are killed, stopped, restarted and moved, and their disks."""
+import os
+import shutil
+import signal
+
+from . import wire
+from .fault import Fault
+from .servers import JOINERS, OBSERVER, line_of
+from .waiting import wait_until
+
+AMONG = ("leader", "follower", "observer", "two of three", "all")
+
+
+def chosen(servers, among, chance):
+    """The servers that a fault's second word means."""
+    voters = [one for one in servers.present if one.number != OBSERVER]
+    if among == "two of three":
+        return chance.sample(voters, 2)
+    if among == "all":
+        return servers.present
+    if among == "follower":
+        return [chance.choice([one for one in voters if one.role() == "follower"])]
+    return [servers.with_role(among)]
+
+
+class OfServers(Fault):
+    group = "servers"
+    among = None
+
+    @property
+    def servers(self):
+        return self.world.servers
+
+    def begin(self):
+        self.hit = chosen(self.servers, self.among, self.chance)
+        self.target = " ".join(one.name for one in self.hit)
+        self.since = {one.name: one.log_size() for one in self.hit}
+        self.strike()
+
+    def strike(self):
+        raise NotImplementedError
+
+    def logged(self, pattern):
+        """The first line of each that was hit, from the beginning of the fault on."""
+        found = {one.name: one.logged(pattern, self.since[one.name])[:1] for one in self.hit}
+        return {name: lines[0] for name, lines in found.items() if lines}
+
+
+class Killed(OfServers):
+    """SIGKILL."""
+
+    def strike(self):
+        self.status = {one.name: one.kill() for one in self.hit}
+
+    def proof(self):
+        ended = all(status == -signal.SIGKILL for status in self.status.values())
+        silent = all(wire.word(one.address, "srvr", 0.3) is None for one in self.hit)
+        return {"wait status": self.status} if ended and silent else {}
+
+
+class Stopped(OfServers):
+    """SIGSTOP: its connections stay open."""
+
+    def strike(self):
+        for one in self.hit:
+            one.pause()
+
+    def proof(self):
+        states = {one.name: one.state() for one in self.hit}
+        silent = all(wire.word(one.address, "srvr", 0.3) is None for one in self.hit)
+        return {"/proc": states} if silent and set(states.values()) == {"paused"} else {}
+
+    def end(self):
+        for one in self.hit:
+            one.resume()
+
+
+class Restarted(OfServers):
+    """SIGTERM, and started again at once."""
+
+    lasts_s = 1
+
+    def strike(self):
+        self.status = {one.name: one.stop() for one in self.hit}
+        self.servers.start()
+
+    def proof(self):
+        lines = self.logged(r"QuorumPeer - (LEADING|FOLLOWING|OBSERVING)$")
+        return {"wait status": self.status, "log": lines} if len(lines) == len(self.hit) else {}
+
+
+class Rolling(OfServers):
+    """One after the other is restarted, when the one before serves again; the leader at the end."""
+
+    among = "all"
+    lasts_s = 0
+
+    def strike(self):
+        self.status = {}
+        for one in sorted(self.hit, key=lambda one: one.role() == "leader"):
+            self.status[one.name] = one.stop()
+            self.servers.start()
+            self.servers.await_service()
+
+    def proof(self):
+        return {"wait status": self.status}
+
+
+class LeaderMoves(OfServers):
+    """Again and again the leader is restarted."""
+
+    among = "leader"
+    lasts_s = 0
+    TIMES, EVERY_S = 3, 2
+
+    def strike(self):
+        self.leaders = []
+        self.epochs = [self.hit[0].zxid() >> 32]
+        for _ in range(self.TIMES):
+            leader = wait_until(self.leader_of_all, "somebody leads", 60)
+            self.leaders.append(leader.name)
+            leader.stop()
+            self.servers.start()
+            self.world.sleep(self.EVERY_S)
+
+    def leader_of_all(self):
+        return next((one for one in self.servers.present if one.state() == "running" and one.role() == "leader"), None)
+
+    def proof(self):
+        """The epoch is in the upper half of the zxid, which a write makes new."""
+        leader = self.leader_of_all()
+        if leader is None or leader.zxid() >> 32 < self.epochs[0] + self.TIMES:
+            return {}
+        return {"leaders": self.leaders, "epochs": [self.epochs[0], leader.zxid() >> 32]}
+
+
+# ---- Disks --------------------------------------------------------------------------------------------------------
+
+class OfADisk(OfServers):
+    def begin(self):
+        self.among = self.chance.choice(("leader", "follower"))
+        super().begin()
+
+
+class DiskFull(OfADisk):
+    """Of one server: it ends by itself."""
+
+    name = "server's disk full"
+
+    def strike(self):
+        self.hit[0].fill_disk()
+
+    def proof(self):
+        lines = self.logged("No space left on device")
+        return {"log": lines, "bytes free": self.hit[0].free_bytes()} if lines else {}
+
+    def end(self):
+        self.hit[0].empty_disk()
+
+
+class DiskSlow(OfADisk):
+    """Each fsync of one server takes longer."""
+
+    name = "server's disk slow"
+    MS = 1200
+
+    def strike(self):
+        self.hit[0].slow_disk(self.MS)
+
+    def proof(self):
+        lines = self.logged(r"fsync-ing the write ahead log in \S+ took \d+ ?ms")
+        return {"log": lines} if lines else {}
+
+    def end(self):
+        self.hit[0].slow_disk(0)
+
+
+class DataLost(OfServers):
+    """A server comes back without its data, while the others have every commit: it gets all from the leader."""
+
+    name = "server's data lost"
+    among = "follower"
+    lasts_s = 1
+
+    def strike(self):
+        one = self.hit[0]
+        one.kill()
+        self.servers.committed()
+        self.zxid = self.servers.leader().zxid()
+        one.lose_data()
+        self.servers.start()
+
+    def proof(self):
+        lines = self.logged("Getting a snapshot from leader")
+        has_all = self.hit[0].zxid() >= self.zxid
+        return {"log": lines, "zxid": f"{self.hit[0].zxid():#x}"} if lines and has_all else {}
+
+
+class OldSnapshot(OfServers):
+    """All servers get an old copy of the data, as from a backup that is several elections old. Clients have seen later
+    transactions, so the servers refuse them. It ends as docs/operations.md has it: the epoch is set above all that
+    was given out."""
+
+    name = "old snapshot restored"
+    among = "all"
+
+    def strike(self):
+        place = os.path.join(self.world.place, "backup")
+        shutil.rmtree(place, ignore_errors=True)
+        leader = self.servers.leader()
+        self.servers.committed()
+        for _ in range(2):  # elections that the copy knows nothing of
+            leader = self.servers.leader()
+            leader.stop()
+            if not os.path.exists(place):
+                leader.copy_of_data(place)
+            self.servers.start()
+            self.servers.await_service()
+            self.servers.committed()
+        self.world.await_grants()
+        self.stop_all()
+        self.epoch = max(one.epoch() for one in self.hit)
+        self.since = {one.name: one.log_size() for one in self.hit}
+        for one in self.hit:
+            one.replace_data(place)
+        self.servers.start()
+
+    def stop_all(self):
+        for one in self.hit:
+            one.stop()
+
+    def proof(self):
+        """Each client goes from server to server, so those that lead or follow refuse the same ones."""
+        lines = self.logged("has seen zxid|have seen zxid")
+        return {"log": lines} if lines else {}
+
+    def end(self):
+        self.stop_all()
+        for one in self.hit:
+            one.set_epoch(self.epoch + 1)
+
+
+# ---- Who is a server ----------------------------------------------------------------------------------------------
+
+class Reconfigured(OfServers):
+    """Two more servers join those that vote, clients are told, and two others leave: then the two that have joined leave
+    too, and those come back."""
+
+    name = "reconfigured 3 to 5 to 3"
+    among = "all"
+    lasts_s = 0
+
+    def strike(self):
+        self.configurations = []
+        joining = [self.servers.all[number] for number in JOINERS]
+        self.servers.start(*joining)
+        for one in joining:
+            wait_until(one.role, f"{one.name} serves", 60)
+        self.change(joining=JOINERS)
+        self.servers.members |= set(JOINERS)
+        self.servers.await_service()
+        self.world.tell_hosts()
+        self.world.await_grants()
+        self.world.traffic.set_hosts(",".join(f"10.77.0.{number}:{wire.PORT}" for number in (1, 2, 3, OBSERVER)))
+        self.change(leaving=JOINERS)
+        self.servers.members -= set(JOINERS)
+        for one in joining:
+            one.stop()
+
+    def change(self, joining=(), leaving=()):
+        with wire.Session(self.servers.leader().address, 4000) as session:
+            answer = session.reconfigure(",".join(f"server.{one}={line_of(one)}" for one in joining) or None,
+                                         ",".join(map(str, leaving)) or None)
+            session.close()
+        self.configurations.append(sorted(line.split("=")[0] for line in answer.splitlines() if "participant" in line))
+
+    def proof(self):
+        counts = [len(one) for one in self.configurations]
+        return {"configurations, of the servers": self.configurations} if counts == [5, 3] else {}
+
+
+def named(kind, verb):
+    return {f"{among} {verb}": type(kind.__name__, (kind,), {"name": f"{among} {verb}", "among": among})
+            for among in AMONG}
+
+
+class RollingRestart(Rolling):
+    name = "rolling restart"
+
+
+class LeaderMoved(LeaderMoves):
+    name = "leader moved every 2 s"
+
+
+FAULTS = {**named(Killed, "killed"), **named(Stopped, "stopped"), **named(Restarted, "restarted"),
+          **{one.name: one for one in (RollingRestart, LeaderMoved, DiskFull, DiskSlow, DataLost, OldSnapshot,
+                                       Reconfigured)}}

@@ -1,0 +1,237 @@
+"""ZooKeeper's servers of a run, each on a machine of its own, and what can be done to them.
+
+ensemble/server configures and runs each of them, as it does for ensemble/ensemble and in the image. That script itself
+knows three servers on the ports of one machine; here there are up to six, on machines, with one more role.
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from . import wire
+from .network import Network
+from .waiting import NotSeen, wait_until
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+TICK_MS = 500
+VOTERS = (1, 2, 3)
+OBSERVER = 4
+JOINERS = (5, 6)
+# Of a server's data. The disk is memory, and takes as much of it as there are data.
+DISK_SIZE = "1g"
+
+SETTINGS = """autopurge.purgeInterval=0
+reconfigEnabled=true
+standaloneEnabled=false
+extendedTypesEnabled=true"""
+OPTIONS = " ".join((
+    # Servers start often, and a start costs less so.
+    "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dzookeeper.preAllocSize=1024",
+    f"-Dzookeeper.DigestAuthenticationProvider.superDigest={wire.super_digest()}"))
+
+
+def line_of(number):
+    """As the servers' configuration has it, without its number."""
+    address = f"10.77.0.{number}"
+    role = "observer" if number == OBSERVER else "participant"
+    return f"{address}:2888:3888:{role};{address}:{wire.PORT}"
+
+
+class Server:
+    """One machine with one server. Its data and its log stay when it ends."""
+
+    def __init__(self, number, place):
+        self.number = number
+        self.name = f"server-{number}"
+        self.host = Network.add(self.name, number)
+        self.address = self.host.address
+        self.place = os.path.join(place, self.name)
+        self.data = os.path.join(self.place, "data")
+        self.log = os.path.join(self.place, "log")
+        self.process = None
+        os.makedirs(self.data)
+        self.mount(DISK_SIZE)
+
+    # ---- What it is ------------------------------------------------------------------------------
+
+    def state(self):
+        """running, paused or down, as the kernel says."""
+        if self.process is None or self.process.poll() is not None:
+            return "down"
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            return "paused" if file.read().rpartition(")")[2].split()[0] in "Tt" else "running"
+
+    def told(self):
+        """What it says of itself, by name; empty while it does not serve."""
+        answer = wire.word(self.address, "srvr") or ""
+        return dict(line.split(": ", 1) for line in answer.splitlines() if ": " in line)
+
+    def role(self):
+        """leader, follower or observer; None: it does not serve."""
+        return self.told().get("Mode")
+
+    def zxid(self):
+        return int(self.told().get("Zxid", "0"), 16)
+
+    def log_size(self):
+        return os.path.getsize(self.log) if os.path.exists(self.log) else 0
+
+    def logged(self, pattern, since):
+        """The lines of its log that match, from that size of it on."""
+        with open(self.log, errors="replace", encoding="utf-8") as file:
+            file.seek(since)
+            return [line.strip() for line in file if re.search(pattern, line)]
+
+    # ---- What is done to it ----------------------------------------------------------------------
+
+    def start(self, known):
+        """`known`: the numbers of the servers, from 1 on, of which it is told before it knows better."""
+        environment = {**os.environ, "ZKLOCK_JARS": os.environ["ZKLOCK_JARS"], "ZKLOCK_MORE_SETTINGS": SETTINGS,
+                       "ZKLOCK_MORE_OPTIONS": OPTIONS}
+        command = self.host.inside(f"{TOP}/ensemble/server", str(self.number), self.place, str(TICK_MS),
+                                   f"{self.address}:{wire.PORT}", *map(line_of, known))
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                                            env=environment, start_new_session=True)
+
+    def signal(self, number):
+        os.kill(self.process.pid, number)
+
+    def end_by(self, number):
+        """The status that the kernel gives its end; None: it has never begun."""
+        if self.process is None:
+            return None
+        if self.state() == "paused":
+            self.signal(signal.SIGCONT)
+        if self.state() != "down":
+            self.signal(number)
+        try:
+            return self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+    def kill(self):
+        return self.end_by(signal.SIGKILL)
+
+    def stop(self):
+        return self.end_by(signal.SIGTERM)
+
+    def pause(self):
+        self.signal(signal.SIGSTOP)
+        wait_until(lambda: self.state() == "paused", f"{self.name} stands still", 5)
+
+    def resume(self):
+        if self.state() == "paused":
+            self.signal(signal.SIGCONT)
+
+    # ---- Its disk --------------------------------------------------------------------------------
+
+    def mount(self, size, *options):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join((f"size={size}", *options)), "tmpfs", self.data],
+                       check=True)
+
+    def free_bytes(self):
+        return os.statvfs(self.data).f_bavail * os.statvfs(self.data).f_frsize
+
+    def fill_disk(self):
+        """The disk gets as small as what is on it."""
+        facts = os.statvfs(self.data)
+        self.mount((facts.f_blocks - facts.f_bfree) * facts.f_frsize, "remount")
+
+    def empty_disk(self):
+        self.mount(DISK_SIZE, "remount")
+
+    def slow_disk(self, milliseconds):
+        subprocess.run([f"{TOP}/ensemble/slow-disk", self.place, str(self.process.pid), str(milliseconds)], check=True)
+
+    def lose_data(self):
+        shutil.rmtree(os.path.join(self.data, "version-2"))
+
+    def copy_of_data(self, place):
+        shutil.copytree(os.path.join(self.data, "version-2"), place)
+
+    def replace_data(self, place):
+        self.lose_data()
+        shutil.copytree(place, os.path.join(self.data, "version-2"))
+
+    def epoch(self):
+        with open(os.path.join(self.data, "version-2", "acceptedEpoch"), encoding="ascii") as file:
+            return int(file.read())
+
+    def set_epoch(self, epoch):
+        for name in ("currentEpoch", "acceptedEpoch"):
+            with open(os.path.join(self.data, "version-2", name), "w", encoding="ascii") as file:
+                file.write(f"{epoch}")
+
+
+class Servers:
+    """All of them: three that vote and an observer; two more may join."""
+
+    def __init__(self, place):
+        self.all = {number: Server(number, place) for number in (*VOTERS, OBSERVER, *JOINERS)}
+        self.members = {*VOTERS, OBSERVER}
+
+    @property
+    def present(self):
+        return [self.all[number] for number in sorted(self.members)]
+
+    @property
+    def hosts(self):
+        """The connect string."""
+        return ",".join(f"{one.address}:{wire.PORT}" for one in self.present)
+
+    def with_role(self, role):
+        found = [one for one in self.present if one.state() == "running" and one.role() == role]
+        if not found:
+            raise NotSeen(f"no server is {role}")
+        return found[0]
+
+    def leader(self):
+        return self.with_role("leader")
+
+    def start(self, *some):
+        """Those, or all that are down."""
+        for one in some or self.present:
+            if one.state() == "down":
+                one.start(range(1, max(OBSERVER, one.number) + 1))
+
+    def serve(self):
+        return all(one.state() == "running" and one.role() for one in self.present)
+
+    def agree(self):
+        """One leads, and all have what it has committed."""
+        roles = [one.role() for one in self.present]
+        return roles.count("leader") == 1 and None not in roles
+
+    def await_service(self, patience_s=90):
+        wait_until(lambda: self.serve() and self.agree(), "all servers serve", patience_s)
+
+    def heal(self):
+        for one in self.present:
+            one.resume()
+        self.start()
+        self.await_service()
+
+    def committed(self):
+        """After it the leader has committed what had been asked before."""
+        with wire.Session(self.leader().address, 4000) as session:
+            session.write("/chaos-was-here")
+            session.close()
+
+    def sessions(self):
+        """By session, the paths of its ephemeral nodes, as the leader lists them."""
+        answer = wire.word(self.leader().address, "dump") or ""
+        found, current = {}, None
+        for line in answer.partition("Sessions with Ephemerals")[2].splitlines():
+            if line.startswith("0x"):
+                current = int(line.rstrip(":"), 16)
+            elif line.strip().startswith("/") and current is not None:
+                found.setdefault(current, []).append(line.strip())
+        return found
+
+    def alive(self):
+        """All sessions that the leader knows."""
+        answer = (wire.word(self.leader().address, "dump") or "").partition("Sessions with Ephemerals")[0]
+        return {int(one, 16) for one in re.findall(r"0x[0-9a-f]+", answer)}

@@ -1,0 +1,63 @@
+"""The world of a run: its machines, its servers, and who locks there."""
+import os
+import time
+
+from .history import History, meets, spans
+from .memory import Memory
+from .network import Network
+from .servers import Servers
+from .traffic import Traffic
+from .waiting import wait_until
+
+CLIENT_MACHINES = 2
+FIRST_CLIENT = 101
+# Within this everybody has been granted once more when all is well again: a session, an election and the queue.
+GRANTED_WITHIN_S = 60
+
+
+class World:
+    def __init__(self, place, build, name):
+        self.place = place
+        self.build = build
+        self.memory = Memory(name)
+        self.network = Network()
+        self.servers = Servers(place)
+        self.machines = [self.network.add(f"client-{number}", FIRST_CLIENT + number)
+                         for number in range(CLIENT_MACHINES)]
+        self.history = History(os.path.join(place, "nemesis.jsonl"), "nemesis", os.getpid())
+        self.traffic = None
+
+    def start(self):
+        self.servers.start()
+        self.servers.await_service()
+        self.traffic = Traffic(self.place, f"{self.build}/tests/chaos", self.machines, self.servers.hosts)
+        self.await_grants()
+
+    def tell_hosts(self):
+        """The clients, which servers there are now."""
+        self.traffic.set_hosts(self.servers.hosts)
+
+    @staticmethod
+    def sleep(seconds):
+        time.sleep(seconds)
+
+    def await_grants(self):
+        """Everybody, once more."""
+        before = self.traffic.grants()
+        wait_until(lambda: self.traffic.all_granted_since(before), "everybody is granted", GRANTED_WITHIN_S)
+
+    def heal(self):
+        self.servers.heal()
+        self.await_grants()
+
+    def met(self, began, ended):
+        """How many held, and how many waited, at some time between."""
+        waited, held = spans(self.traffic.histories)
+        return sum(meets(one, began, ended) for one in held), sum(meets(one, began, ended) for one in waited)
+
+    def end(self):
+        if self.traffic is not None:
+            self.traffic.end()
+        for one in self.servers.all.values():
+            one.kill()
+        self.memory.end()
