@@ -5,21 +5,34 @@ PROOF_WITHIN_S = 60
 
 
 class Fault:
-    """It begins, is proven, and ends; then the world is healed. One object is one occurrence."""
+    """It is chosen, begins, is proven, and ends; then the world is healed. One object is one occurrence."""
 
     name = None     # as the report has it
     lasts_s = 3     # after its proof
     # What it is about: two at once are of two groups.
     group = None
+    pairs = True  # its proof shows beside another's
 
-    def __init__(self, world, chance):
+    def __init__(self, world, chance, number):
         self.world = world
         self.chance = chance
+        self.number = number
         self.target = ""
 
-    def begin(self):
-        """Also sets `target`, which is told."""
+    def choose(self):
+        """What is hit; also sets `target`, which is told."""
         raise NotImplementedError
+
+    def begin(self):
+        raise NotImplementedError
+
+    def touches(self):
+        """The machines whose clients may notice; None: all."""
+        return None
+
+    def silences(self):
+        """The machines of clients that no server answers any more, once the fault is proven."""
+        return []
 
     def proof(self):
         """What the kernel or the servers say of its having taken effect, by name; empty: they do not say so (yet)."""

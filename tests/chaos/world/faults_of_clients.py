@@ -21,16 +21,19 @@ class OfAClient(Fault):
     def pid(self):
         return self.process.pid
 
-    def begin(self):
+    def choose(self):
         traffic = self.world.traffic
         among = self.chance.choice((traffic.holders, traffic.waiters))() or traffic.all
         self.hit = self.chance.choice(among)
         self.target = f"c{self.hit.number}, which {'holds' if self.hit.doing == 'hold' else 'waits'}"
         self.process = self.hit.process
-        self.strike()
 
-    def strike(self):
-        raise NotImplementedError
+    def touches(self):
+        return [self.hit.host.name]
+
+    def tell(self, what):
+        """The checker, what becomes of the process."""
+        self.world.history.write("process", what=what, process=self.pid)
 
     def limit(self, what, value):
         """Only the soft limit, as nobody may raise the hard one again. Returns what it was."""
@@ -48,7 +51,8 @@ class Killed(OfAClient):
     name = "client killed"
     lasts_s = 1
 
-    def strike(self):
+    def begin(self):
+        self.tell("kill")
         self.hit.kill()
 
     def proof(self):
@@ -60,9 +64,11 @@ class Stopped(OfAClient):
     """For longer than its session, and resumed."""
 
     name = "client stopped beyond its session"
+    pairs = False
     lasts_s = 1
 
-    def strike(self):
+    def begin(self):
+        self.tell("stop")
         self.hit.signal(signal.SIGSTOP)
         wait_until(lambda: self.hit.kernel_state() == "T", "it stands still", 5)
         self.session = self.hit.session
@@ -76,6 +82,7 @@ class Stopped(OfAClient):
     def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
+            self.tell("resume")
 
 
 class ClockStepped(OfAClient):
@@ -83,7 +90,7 @@ class ClockStepped(OfAClient):
 
     name = "client's clock stepped by an hour"
 
-    def strike(self):
+    def begin(self):
         self.step_s = self.chance.choice((HOUR_S, -HOUR_S))
         self.target += f", {self.step_s:+d} s"
         self.hit.step_clock(self.step_s)
@@ -107,7 +114,7 @@ class NoMoreMemory(OfAClient):
 
     name = "client's memory limited"
 
-    def strike(self):
+    def begin(self):
         self.before = self.limit("as", 1 << 20)
 
     def proof(self):
@@ -128,7 +135,8 @@ class OutOfMemory(OfAClient):
     lasts_s = 1
     LIMIT = 1 << 16
 
-    def strike(self):
+    def begin(self):
+        self.tell("kill")
         self.group_of_memory = self.world.memory.group(self.LIMIT)
         self.world.memory.move(self.group_of_memory, self.pid)
 
@@ -152,9 +160,10 @@ class NoMoreDescriptors(OfAClient):
     """It loses its connection, and may open nothing new."""
 
     name = "client's descriptors used up"
+    pairs = False
     FEW = 3
 
-    def strike(self):
+    def begin(self):
         self.before = self.limit("nofile", self.FEW)
         self.hit.host.call("ss", "-HKtn", "state", "established", f"( dport = :{wire.PORT} )")
 
@@ -174,8 +183,9 @@ class Forked(OfAClient):
     """In the middle of whatever it does, and the one that is forked keeps its descriptors for some seconds."""
 
     name = "client forked"
+    pairs = False
 
-    def strike(self):
+    def begin(self):
         self.hit.signal(signal.SIGUSR2)
 
     @staticmethod
@@ -206,7 +216,7 @@ class DiskFull(OfAClient):
 
     name = "client's disk full"
 
-    def strike(self):
+    def begin(self):
         facts = os.statvfs(self.hit.disk)
         self.resize(str((facts.f_blocks - facts.f_bfree) * facts.f_frsize))
 
@@ -234,18 +244,22 @@ class SessionClosed(Fault):
 
     group = "clients"
     name = "session closed by another"
+    pairs = False
     lasts_s = 1
 
-    def begin(self):
+    def choose(self):
         servers = self.world.servers
         queue = {path[-10:]: number for number, paths in servers.sessions().items()
                  for path in paths if f"/{self.world.traffic.resource}/" in path}
         if not queue:
             raise NotSeen("nobody is in the queue")
         self.session = queue[min(queue)]
-        server = self.chance.choice(servers.present)
-        self.target = f"{self.session:#x} at {server.name}"
-        with wire.Session(server.address, 4000, self.session) as session:
+        self.server = self.chance.choice(servers.present)
+        self.target = f"{self.session:#x} at {self.server.name}"
+
+    def begin(self):
+        self.world.history.write("hurt", session=f"{self.session:#x}")
+        with wire.Session(self.server.address, 4000, self.session) as session:
             self.status = session.close()
 
     def proof(self):

@@ -1,4 +1,5 @@
 """Packets that are dropped, delayed and refused, all at the bridge; connections of which one side has forgotten."""
+import json
 import re
 import subprocess
 import threading
@@ -7,27 +8,31 @@ from .fault import Fault
 from .network import Drop, lost
 from .wire import PORT
 
+# A client that has sent more has done more than shake hands.
+SPOKEN_BYTES = 200
+
+
+def both_ways(some, others):
+    return [(some, others, ""), (others, some, "")]
+
 
 class OfNetwork(Fault):
     """By rules at the bridge, whose counter is the proof."""
 
     group = "network"
     drops = ()
-
-    def rules(self):
-        """Drops."""
-        raise NotImplementedError
-
-    @property
-    def clients(self):
-        return self.world.machines
+    client = None  # the machine that is hit, if one is
 
     @property
     def servers(self):
         return [one.host for one in self.world.servers.present]
 
+    def rules(self):
+        """Those of a Drop."""
+        raise NotImplementedError
+
     def begin(self):
-        self.drops = self.rules()
+        self.drops = [Drop(*self.rules())]
 
     def proof(self):
         dropped = sum(one.count() for one in self.drops)
@@ -37,93 +42,118 @@ class OfNetwork(Fault):
         for one in self.drops:
             one.end()
 
+    def touches(self):
+        return [self.client.name] if self.client else None
+
     def told(self, *hosts):
         self.target = " ".join(one.name for one in hosts)
         return hosts
 
-    def a_client(self):
-        """A machine on which somebody holds, where there is one."""
+
+class OfAClient(OfNetwork):
+    """A machine on which somebody holds, where there is one."""
+
+    def choose(self):
         holding = {one.host.name: one.host for one in self.world.traffic.holders()}
-        return self.chance.choice(list(holding.values()) or self.clients)
+        self.client = self.chance.choice(list(holding.values()) or self.world.machines)
+        self.told(self.client)
+
+    def its_server(self):
+        """The one to which most of its connections go."""
+        return max(self.servers, key=lambda one: len(self.client.established(PORT, one.address)))
 
 
-class ClientFromOne(OfNetwork):
-    """From the server to which most of its connections go."""
+class ClientFromOne(OfAClient):
+    """From the server that it is connected to."""
 
     name = "client cut from one server"
 
+    def choose(self):
+        super().choose()
+        self.server = self.its_server()
+        self.told(self.client, self.server)
+
     def rules(self):
-        client = self.a_client()
-        server = max(self.servers, key=lambda one: len(client.established(PORT, one.address)))
-        self.told(client, server)
-        return [Drop.between([client], [server])]
+        return both_ways([self.client], [self.server])
 
 
-class ClientFromAll(OfNetwork):
+class ClientFromAll(OfAClient):
     name = "client cut from all servers"
     lasts_s = 6  # longer than a session
 
     def rules(self):
-        client, = self.told(self.a_client())
-        return [Drop.between([client], self.servers)]
+        return both_ways([self.client], self.servers)
+
+    def silences(self):
+        return [self.client.name]
 
 
-class InHalves(OfNetwork):
-    """The servers: the leader is alone, or with one follower of three."""
-
-    name = "servers in two halves"
-    lasts_s = 6
-
-    def rules(self):
-        leader = self.world.servers.leader().host
-        others = [one for one in self.servers if one is not leader]
-        mates = self.chance.sample(others, self.chance.randrange(2))
-        one_half = self.told(leader, *mates)
-        return [Drop.between(one_half, [one for one in others if one not in mates])]
-
-
-class OneWay(OfNetwork):
+class OneWay(OfAClient):
     """What a client sends arrives, and no answer does; or the answers would."""
 
     name = "client cut one way"
 
+    def choose(self):
+        super().choose()
+        self.is_unheard = self.chance.random() < 0.5
+        self.target += " is not heard" if self.is_unheard else " does not hear"
+
     def rules(self):
-        client, = self.told(self.a_client())
-        way = ([client], self.servers, "") if self.chance.random() < 0.5 else (self.servers, [client], "")
-        self.target += " to servers" if way[0] == [client] else " from servers"
-        return [Drop(way)]
+        return [([self.client], self.servers, "") if self.is_unheard else (self.servers, [self.client], "")]
+
+    def silences(self):
+        return [self.client.name]
+
+
+class InHalves(OfNetwork):
+    """The servers: the leader is alone, or with one other."""
+
+    group = "servers"
+    pairs = False
+    name = "servers in two halves"
+    lasts_s = 6
+
+    def choose(self):
+        leader = self.world.servers.leader().host
+        others = [one for one in self.servers if one is not leader]
+        self.half = self.told(leader, *self.chance.sample(others, self.chance.randrange(2)))
+
+    def rules(self):
+        return both_ways(self.half, [one for one in self.servers if one not in self.half])
 
 
 class ServersOneWay(OfNetwork):
     """A follower hears the leader, and is not heard; or the other way round."""
 
+    group = "servers"
+    pairs = False
     name = "servers cut one way"
     lasts_s = 6
 
-    def rules(self):
+    def choose(self):
         leader = self.world.servers.leader().host
         other = self.chance.choice([one for one in self.servers if one is not leader])
-        source, sink = self.told(*self.chance.sample((leader, other), 2))
-        return [Drop(([source], [sink], ""))]
+        self.unheard, self.deaf = self.told(*self.chance.sample((leader, other), 2))
+
+    def rules(self):
+        return [([self.unheard], [self.deaf], "")]
 
 
-class Flapping(OfNetwork):
+class Flapping(OfAClient):
     """A machine of clients loses the servers and has them again, every 100 ms."""
 
     name = "client cut and mended every 100 ms"
     EVERY_S = 0.1
 
-    def rules(self):
-        self.client, = self.told(self.a_client())
+    def begin(self):
         self.is_over = threading.Event()
         self.flips, self.dropped = 0, 0
         self.thread = threading.Thread(target=self.flap)
         self.thread.start()
-        return []
 
     def flap(self):
         while not self.is_over.is_set():
-            drop = Drop.between([self.client], self.servers)
+            drop = Drop(*both_ways([self.client], self.servers))
             self.is_over.wait(self.EVERY_S)
             self.dropped += drop.count()
             drop.end()
@@ -144,29 +174,33 @@ class Lost(OfNetwork):
     lasts_s = 5
     percent = None
 
-    def rules(self):
-        everybody = [*self.clients, *self.servers]
+    def choose(self):
         self.target = "all"
-        return [Drop((everybody, everybody, lost(self.percent)))]
+
+    def rules(self):
+        everybody = [*self.world.machines, *self.servers]
+        return [(everybody, everybody, lost(self.percent))]
 
 
-class HalfOpen(OfNetwork):
+class HalfOpen(OfAClient):
     """One side's kernel forgets the connections between a client and a server, and what it would say of it is lost: for
     the other side they stand."""
 
     name = "half-open connections"
+    pairs = False
+
+    def choose(self):
+        super().choose()
+        self.server = self.its_server()
+        self.forgets, self.keeps = self.told(*self.chance.sample((self.client, self.server), 2))
 
     def rules(self):
-        client = self.a_client()
-        server = max(self.servers, key=lambda one: len(client.established(PORT, one.address)))
-        sides = self.told(*self.chance.sample((client, server), 2))
-        self.forgets, self.keeps = sides
-        is_client = self.forgets is client
-        farewells = Drop(([self.forgets], [self.keeps], "tcp flags & (fin | rst) != 0"))
-        self.forgets.call("ss", "-HKtn", "state", "established",
-                          f"dst {self.keeps.address} and {'dport' if is_client else 'sport'} = :{PORT}")
-        self.client, self.server = client, server
-        return [farewells]
+        return [([self.forgets], [self.keeps], "tcp flags & (fin | rst) != 0")]
+
+    def begin(self):
+        super().begin()
+        port = "dport" if self.forgets is self.client else "sport"
+        self.forgets.call("ss", "-HKtn", "state", "established", f"dst {self.keeps.address} and {port} = :{PORT}")
 
     def proof(self):
         """What stands on one side only, by both kernels."""
@@ -176,22 +210,23 @@ class HalfOpen(OfNetwork):
     def connections(self, host):
         """Between the two, by the client's port, as that host's kernel lists them."""
         lines = host.call("ss", "-Htn", "state", "established").splitlines()
-        pairs = [dict(re.findall(r"([\d.]+):(\d+)", line)) for line in lines]
+        pairs = [dict(re.findall(r"([\d.]+)\]?:(\d+)", line)) for line in lines]
         return {pair[self.client.address] for pair in pairs if {self.client.address, self.server.address} == set(pair)}
 
 
-class NoRoute(OfNetwork):
+class NoRoute(OfAClient):
     """A machine of clients has a blackhole where the route to the servers was: what it sends fails at home."""
 
     name = "client without a route"
 
-    def rules(self):
-        self.client, = self.told(self.a_client())
+    def begin(self):
         self.gone = [one.address for one in self.servers]
         self.failed = self.sends_that_failed()
         for address in self.gone:
             self.client.call("ip", "route", "add", "blackhole", f"{address}/32")
-        return []
+
+    def silences(self):
+        return [self.client.name]
 
     def sends_that_failed(self):
         """Of the whole machine, for want of a route: by the kernel's counters."""
@@ -207,7 +242,7 @@ class NoRoute(OfNetwork):
             self.client.call("ip", "route", "delete", "blackhole", f"{address}/32")
 
 
-class Delayed(OfNetwork):
+class Delayed(OfAClient):
     """What goes between a machine of clients and the servers takes longer, in each direction, by a proxy on that machine
     to which its kernel turns new connections. The ones that stand are ended."""
 
@@ -215,10 +250,12 @@ class Delayed(OfNetwork):
     lasts_s = 5
     GROUP = 65534  # whose connections are not turned: the proxy's own
 
-    def rules(self):
-        self.client, = self.told(self.a_client())
+    def choose(self):
+        super().choose()
         self.milliseconds = self.chance.choice((50, 150, 400))
         self.target += f" by {self.milliseconds} ms"
+
+    def begin(self):
         hosts = [f"{one.address}:{PORT}" for one in self.servers]
         # Of bench/, where it makes the servers of a benchmark distant.
         self.proxy = subprocess.Popen(
@@ -231,7 +268,6 @@ class Delayed(OfNetwork):
             *(f"ip daddr {server.address} tcp dport {PORT} meta skgid != {self.GROUP} counter dnat to {way}"
               for server, way in ways), "}", "}", ""]))
         self.end_connections()
-        return []
 
     def end_connections(self):
         self.client.call("ss", "-HKtn", "state", "established", f"( dport = :{PORT} )")
@@ -241,19 +277,19 @@ class Delayed(OfNetwork):
         self.proxy.stdin.flush()
         counts = self.proxy.stdout.readline().strip()
         turned = [int(one) for one in re.findall(r"packets (\d+)", self.client.call("nft", "list", "table", "ip", "far"))]
-        if sum(turned) == 0 or '"bytes": 0' in counts:
+        if sum(turned) == 0 or json.loads(counts)["bytes"] < SPOKEN_BYTES:
             return {}
         return {"connections turned, of nftables": sum(turned), "milliseconds each way": self.milliseconds,
                 "requests through the proxy": counts}
 
     def end(self):
         self.client.call("nft", "delete", "table", "ip", "far")
-        self.proxy.kill()
+        self.proxy.kill()  # and with it all connections that go through it
         self.proxy.wait()
 
 
 FAULTS = {one.name: one for one in (ClientFromOne, ClientFromAll, InHalves, OneWay, ServersOneWay, Flapping, HalfOpen,
                                     NoRoute, Delayed)}
 FAULTS.update((f"{percent} % of packets lost",
-               type("Lost", (Lost,), {"name": f"{percent} % of packets lost", "percent": percent}))
+               type("Lost", (Lost,), {"name": f"{percent} % of packets lost", "percent": percent, "pairs": percent > 1}))
               for percent in (1, 10, 30))

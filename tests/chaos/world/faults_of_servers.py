@@ -25,20 +25,17 @@ def chosen(servers, among, chance):
 
 class OfServers(Fault):
     group = "servers"
+    pairs = False
     among = None
 
     @property
     def servers(self):
         return self.world.servers
 
-    def begin(self):
+    def choose(self):
         self.hit = chosen(self.servers, self.among, self.chance)
         self.target = " ".join(one.name for one in self.hit)
         self.since = {one.name: one.log_size() for one in self.hit}
-        self.strike()
-
-    def strike(self):
-        raise NotImplementedError
 
     def logged(self, pattern):
         """The first line of each that was hit, from the beginning of the fault on."""
@@ -46,29 +43,39 @@ class OfServers(Fault):
         return {name: lines[0] for name, lines in found.items() if lines}
 
 
-class Killed(OfServers):
+class Silent(OfServers):
+    """Servers that answer nothing."""
+
+    pairs = True
+
+    def silences(self):
+        return [one.name for one in self.world.machines] if self.among == "all" else []
+
+    def is_silent(self):
+        return all(wire.word(one.address, "srvr", 0.3) is None for one in self.hit)
+
+
+class Killed(Silent):
     """SIGKILL."""
 
-    def strike(self):
+    def begin(self):
         self.status = {one.name: one.kill() for one in self.hit}
 
     def proof(self):
         ended = all(status == -signal.SIGKILL for status in self.status.values())
-        silent = all(wire.word(one.address, "srvr", 0.3) is None for one in self.hit)
-        return {"wait status": self.status} if ended and silent else {}
+        return {"wait status": self.status} if ended and self.is_silent() else {}
 
 
-class Stopped(OfServers):
+class Stopped(Silent):
     """SIGSTOP: its connections stay open."""
 
-    def strike(self):
+    def begin(self):
         for one in self.hit:
             one.pause()
 
     def proof(self):
         states = {one.name: one.state() for one in self.hit}
-        silent = all(wire.word(one.address, "srvr", 0.3) is None for one in self.hit)
-        return {"/proc": states} if silent and set(states.values()) == {"paused"} else {}
+        return {"/proc": states} if set(states.values()) == {"paused"} and self.is_silent() else {}
 
     def end(self):
         for one in self.hit:
@@ -80,7 +87,7 @@ class Restarted(OfServers):
 
     lasts_s = 1
 
-    def strike(self):
+    def begin(self):
         self.status = {one.name: one.stop() for one in self.hit}
         self.servers.start()
 
@@ -95,7 +102,7 @@ class Rolling(OfServers):
     among = "all"
     lasts_s = 0
 
-    def strike(self):
+    def begin(self):
         self.status = {}
         for one in sorted(self.hit, key=lambda one: one.role() == "leader"):
             self.status[one.name] = one.stop()
@@ -113,7 +120,7 @@ class LeaderMoves(OfServers):
     lasts_s = 0
     TIMES, EVERY_S = 3, 2
 
-    def strike(self):
+    def begin(self):
         self.leaders = []
         self.epochs = [self.hit[0].zxid() >> 32]
         for _ in range(self.TIMES):
@@ -137,9 +144,9 @@ class LeaderMoves(OfServers):
 # ---- Disks --------------------------------------------------------------------------------------------------------
 
 class OfADisk(OfServers):
-    def begin(self):
+    def choose(self):
         self.among = self.chance.choice(("leader", "follower"))
-        super().begin()
+        super().choose()
 
 
 class DiskFull(OfADisk):
@@ -147,7 +154,7 @@ class DiskFull(OfADisk):
 
     name = "server's disk full"
 
-    def strike(self):
+    def begin(self):
         self.hit[0].fill_disk()
 
     def proof(self):
@@ -164,7 +171,7 @@ class DiskSlow(OfADisk):
     name = "server's disk slow"
     MS = 1200
 
-    def strike(self):
+    def begin(self):
         self.hit[0].slow_disk(self.MS)
 
     def proof(self):
@@ -182,7 +189,7 @@ class DataLost(OfServers):
     among = "follower"
     lasts_s = 1
 
-    def strike(self):
+    def begin(self):
         one = self.hit[0]
         one.kill()
         self.servers.committed()
@@ -204,7 +211,7 @@ class OldSnapshot(OfServers):
     name = "old snapshot restored"
     among = "all"
 
-    def strike(self):
+    def begin(self):
         place = os.path.join(self.world.place, "backup")
         shutil.rmtree(place, ignore_errors=True)
         leader = self.servers.leader()
@@ -250,7 +257,7 @@ class Reconfigured(OfServers):
     among = "all"
     lasts_s = 0
 
-    def strike(self):
+    def begin(self):
         self.configurations = []
         joining = [self.servers.all[number] for number in JOINERS]
         self.servers.start(*joining)

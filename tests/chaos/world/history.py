@@ -23,38 +23,47 @@ class History:
         return at
 
 
-def read(path):
-    """Its lines; the last one may be torn while its process runs."""
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            if line.endswith("\n"):
-                yield json.loads(line)
+class Follower:
+    """Reads a history while it is written, and knows when who waited and held. Old spans are forgotten."""
 
+    def __init__(self, path):
+        self.path = path
+        self.offset = 0
+        self.waits_since = {}  # by who
+        self.holds_since = {}
+        self.waited, self.held = [], []
 
-def spans(paths):
-    """Of all acquires, when each waited, and when it held: (began, ended), ended None: not yet."""
-    waited, held = [], []
-    for path in paths:
-        waits_since, holds_since = None, None
-        for line in read(path):
-            at, what, event = line["at"], line.get("what"), line["event"]
-            if what == "acquire" and event == "call":
-                waits_since = at
-            elif what == "acquire" and event == "return":
-                waited.append((waits_since, at))
-                waits_since, holds_since = None, at if line["status"] == "ZKL_OK" else None
-            elif what in ("release", "ended") and holds_since is not None:
-                held.append((holds_since, at))
-                holds_since = None
-            elif what == "ended" and waits_since is not None:
-                waited.append((waits_since, at))
-                waits_since = None
-        if waits_since is not None:
-            waited.append((waits_since, None))
-        if holds_since is not None:
-            held.append((holds_since, None))
-    return waited, held
+    def read(self):
+        """What has come since; a line that is not whole yet is left for the next time."""
+        if not os.path.exists(self.path):
+            return
+        with open(self.path, "rb") as file:
+            file.seek(self.offset)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                self.offset += len(line)
+                self.take(json.loads(line))
 
+    def take(self, line):
+        at, who, what, event = line["at"], line["who"], line.get("what"), line["event"]
+        if what == "acquire" and event == "call":
+            self.waits_since[who] = at
+        elif what == "acquire" and event == "return":
+            self.close(self.waits_since, self.waited, who, at)
+            if line["status"] == "ZKL_OK":
+                self.holds_since[who] = at
+        elif event == "end" or what == "release" and event == "call":
+            self.close(self.waits_since, self.waited, who, at)
+            self.close(self.holds_since, self.held, who, at)
 
-def meets(span, began, ended):
-    return span[0] <= ended and (span[1] is None or span[1] >= began)
+    @staticmethod
+    def close(since, spans, who, at):
+        if who in since:
+            spans.append((since.pop(who), at))
+
+    def meeting(self, began, ended):
+        """How many held, and how many waited, at some time between; what was over before is forgotten."""
+        self.waited, self.held = ([one for one in spans if one[1] >= began] for spans in (self.waited, self.held))
+        return tuple(sum(one[0] <= ended for one in spans) + sum(one <= ended for one in since.values())
+                     for spans, since in ((self.held, self.holds_since), (self.waited, self.waits_since)))

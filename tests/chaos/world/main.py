@@ -49,15 +49,15 @@ def deal_out(asked, world):
 
 
 def report(nemesis, left_out, world):
-    tell(f"\n{sum(nemesis.proven.values())} faults of {len(nemesis.proven)} kinds took effect, "
+    tell(f"\n{sum(nemesis.counted.values())} faults of {len(nemesis.counted)} kinds took effect, "
          f"{sum(world.traffic.grants())} grants")
     for name in left_out:
         tell(f"  left out, for want of time: {name}")
-    for number, name, why in nemesis.not_proven:
+    for number, name, why in nemesis.not_counted:
         tell(f"  not counted: {number} {name}: {why}")
     for number, why in nemesis.unhealed:
         tell(f"  not healed: {number}: {why}")
-    return 0 if not nemesis.not_proven and not nemesis.unhealed else 1
+    return 0 if not nemesis.not_counted and not nemesis.unhealed else 1
 
 
 def main():

@@ -38,6 +38,11 @@ class Network:
         call("ip", "link", "set", BRIDGE, "up")
 
     @staticmethod
+    def mend():
+        """No rule is left, whoever has made it."""
+        call("nft", "flush", "ruleset")
+
+    @staticmethod
     def add(name, number):
         """A machine."""
         call("ip", "netns", "add", name)
@@ -83,11 +88,6 @@ class Drop:
         call("nft", "-f", "-", text="\n".join([
             f"table bridge {self.table} {{", "counter dropped { }", "chain passing {",
             "type filter hook forward priority 0; policy accept;", *lines, "}", "}", ""]))
-
-    @classmethod
-    def between(cls, some, others, conditions=""):
-        """In both directions."""
-        return cls((some, others, conditions), (others, some, conditions))
 
     def count(self):
         """So many so far, by the kernel's own counter."""

@@ -57,6 +57,7 @@ class Contender:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.traffic.log,
                                         env=environment, text=True, bufsize=1)
         self.history = History(self.path, f"c{self.number}", self.process.pid)
+        self.history.write("start", host=self.host.name)
         self.history.write("call", what="open")
         status, session = self.answer()[:2]
         self.history.write("return", what="open", status=self.names[int(status)], session=f"{int(session):#x}")
@@ -93,7 +94,7 @@ class Contender:
         if self.process is not None:
             self.process.kill()
             status = self.process.wait()
-            self.history.write("return", what="ended", exit=status)
+            self.history.write("end", exit=status)
 
     def lock_again_and_again(self):
         while not self.is_over.is_set():
@@ -153,9 +154,6 @@ class Traffic:
 
     def waiters(self):
         return [one for one in self.all if one.doing == "acquire"]
-
-    def held_and_awaited(self):
-        return bool(self.holders()) and bool(self.waiters())
 
     def set_hosts(self, hosts):
         """This contender cannot be told; those that begin from now on know."""

@@ -2,7 +2,7 @@
 import os
 import time
 
-from .history import History, meets, spans
+from .history import Follower, History, now
 from .memory import Memory
 from .network import Network
 from .servers import Servers
@@ -25,6 +25,7 @@ class World:
         self.machines = [self.network.add(f"client-{number}", FIRST_CLIENT + number)
                          for number in range(CLIENT_MACHINES)]
         self.history = History(os.path.join(place, "nemesis.jsonl"), "nemesis", os.getpid())
+        self.followers = {}
         self.traffic = None
 
     def start(self):
@@ -47,13 +48,23 @@ class World:
         wait_until(lambda: self.traffic.all_granted_since(before), "everybody is granted", GRANTED_WITHIN_S)
 
     def heal(self):
+        self.network.mend()
         self.servers.heal()
         self.await_grants()
 
     def met(self, began, ended):
-        """How many held, and how many waited, at some time between."""
-        waited, held = spans(self.traffic.histories)
-        return sum(meets(one, began, ended) for one in held), sum(meets(one, began, ended) for one in waited)
+        """How many held, and how many waited, at some time between, by their histories."""
+        found = [0, 0]
+        for path in self.traffic.histories:
+            follower = self.followers.setdefault(path, Follower(path))
+            follower.read()
+            found = [one + more for one, more in zip(found, follower.meeting(began, ended))]
+        return found
+
+    def held_and_awaited(self):
+        """Whether somebody holds and somebody waits, now."""
+        at = now()
+        return all(self.met(at, at))
 
     def end(self):
         if self.traffic is not None:
