@@ -2,6 +2,7 @@
 import os
 import shutil
 import signal
+import time
 
 from . import wire
 from .fault import Fault
@@ -205,26 +206,18 @@ class DataLost(OfServers):
 
 class OldSnapshot(OfServers):
     """All servers get an old copy of the data, as from a backup that is several elections old. Clients have seen later
-    transactions, so the servers refuse them. It ends as docs/operations.md has it: the epoch is set above all that
-    was given out."""
+    transactions, so the servers refuse them. It ends as docs/operations.md has it: the sessions of the copy end before
+    any client is let in again, and the epoch is set above all that was given out."""
 
     name = "old snapshot restored"
     among = "all"
+    lasts_s = 0
 
     def begin(self):
         place = os.path.join(self.world.place, "backup")
         shutil.rmtree(place, ignore_errors=True)
-        leader = self.servers.leader()
-        self.servers.committed()
-        for _ in range(2):  # elections that the copy knows nothing of
-            leader = self.servers.leader()
-            leader.stop()
-            if not os.path.exists(place):
-                leader.copy_of_data(place)
-            self.servers.start()
-            self.servers.await_service()
-            self.servers.committed()
-        self.world.await_grants()
+        self.copy_while_held(place)
+        self.age()
         self.stop_all()
         self.epoch = max(one.epoch() for one in self.hit)
         self.since = {one.name: one.log_size() for one in self.hit}
@@ -232,19 +225,37 @@ class OldSnapshot(OfServers):
             one.replace_data(place)
         self.servers.start()
 
+    def copy_while_held(self, place):
+        leader = self.servers.leader()
+        leader.stop()
+        leader.copy_of_data(place)
+        self.servers.start()
+
+    def age(self):
+        """Elections that the copy knows nothing of, and transactions after them."""
+        for _ in range(2):
+            self.servers.await_service()
+            self.world.await_grants()
+            self.servers.leader().stop()
+            self.servers.start()
+        self.servers.await_service()
+        self.world.await_grants()
+
     def stop_all(self):
         for one in self.hit:
             one.stop()
 
     def proof(self):
-        """Each client goes from server to server, so those that lead or follow refuse the same ones."""
-        lines = self.logged("has seen zxid|have seen zxid")
+        lines = self.logged("Refusing session.* has seen zxid")
         return {"log": lines} if lines else {}
 
     def end(self):
+        self.servers.await_service()
+        wait_until(lambda: not self.servers.sessions(), "the sessions of the copy end")
         self.stop_all()
+        greater = self.chance.choice((self.epoch + 1, int(time.time())))  # or where nobody knows the last one
         for one in self.hit:
-            one.set_epoch(self.epoch + 1)
+            one.set_epoch(greater)
 
 
 # ---- Who is a server ----------------------------------------------------------------------------------------------
