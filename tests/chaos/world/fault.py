@@ -18,6 +18,7 @@ class Fault:
         self.chance = chance
         self.number = number
         self.target = ""
+        self.began = None  # when, of CLOCK_BOOTTIME
 
     def choose(self):
         """What is hit; also sets `target`, which is told."""

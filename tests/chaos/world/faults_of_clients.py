@@ -136,7 +136,6 @@ class OutOfMemory(OfAClient):
     LIMIT = 1 << 16
 
     def begin(self):
-        self.tell("kill")
         self.group_of_memory = self.world.memory.group(self.LIMIT)
         self.world.memory.move(self.group_of_memory, self.pid)
 
@@ -153,6 +152,7 @@ class OutOfMemory(OfAClient):
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        self.tell("kill")
         wait_until(lambda: self.world.memory.remove(self.group_of_memory), "its group is empty", 10)
 
 

@@ -5,7 +5,7 @@ import subprocess
 import threading
 
 from .fault import Fault
-from .network import Drop, lost
+from .network import Drop, call, lost
 from .wire import PORT
 
 # A client that has sent more has done more than shake hands.
@@ -139,10 +139,9 @@ class ServersOneWay(OfNetwork):
         return [([self.unheard], [self.deaf], "")]
 
 
-class Flapping(OfAClient):
-    """A machine of clients loses the servers and has them again, every 100 ms."""
+class Flapping(OfNetwork):
+    """Its rules come and go."""
 
-    name = "client cut and mended every 100 ms"
     EVERY_S = 0.1
 
     def begin(self):
@@ -153,7 +152,7 @@ class Flapping(OfAClient):
 
     def flap(self):
         while not self.is_over.is_set():
-            drop = Drop(*both_ways([self.client], self.servers))
+            drop = Drop(*self.rules())
             self.is_over.wait(self.EVERY_S)
             self.dropped += drop.count()
             drop.end()
@@ -166,6 +165,18 @@ class Flapping(OfAClient):
     def end(self):
         self.is_over.set()
         self.thread.join()
+
+
+class ClientFlapping(Flapping, ClientFromAll):
+    name = "client cut and mended every 100 ms"
+    lasts_s = 3
+
+    def silences(self):
+        return []
+
+
+class LeaderFlapping(Flapping, InHalves):
+    name = "servers cut and mended every 100 ms"
 
 
 class Lost(OfNetwork):
@@ -220,10 +231,9 @@ class NoRoute(OfAClient):
     name = "client without a route"
 
     def begin(self):
-        self.gone = [one.address for one in self.servers]
         self.failed = self.sends_that_failed()
-        for address in self.gone:
-            self.client.call("ip", "route", "add", "blackhole", f"{address}/32")
+        for server in self.servers:
+            self.client.call("ip", "route", "add", "blackhole", f"{server.address}/32")
 
     def silences(self):
         return [self.client.name]
@@ -238,8 +248,7 @@ class NoRoute(OfAClient):
         return {"OutNoRoutes": failed} if failed else {}
 
     def end(self):
-        for address in self.gone:
-            self.client.call("ip", "route", "delete", "blackhole", f"{address}/32")
+        call("ip", "-n", self.client.name, "route", "flush", "type", "blackhole")
 
 
 class Delayed(OfAClient):
@@ -283,13 +292,13 @@ class Delayed(OfAClient):
                 "requests through the proxy": counts}
 
     def end(self):
-        self.client.call("nft", "delete", "table", "ip", "far")
+        self.client.call("nft", "flush", "ruleset")
         self.proxy.kill()  # and with it all connections that go through it
         self.proxy.wait()
 
 
-FAULTS = {one.name: one for one in (ClientFromOne, ClientFromAll, InHalves, OneWay, ServersOneWay, Flapping, HalfOpen,
-                                    NoRoute, Delayed)}
+FAULTS = {one.name: one for one in (ClientFromOne, ClientFromAll, InHalves, OneWay, ServersOneWay, ClientFlapping,
+                                    LeaderFlapping, HalfOpen, NoRoute, Delayed)}
 FAULTS.update((f"{percent} % of packets lost",
                type("Lost", (Lost,), {"name": f"{percent} % of packets lost", "percent": percent, "pairs": percent > 1}))
               for percent in (1, 10, 30))

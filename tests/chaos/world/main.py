@@ -32,27 +32,28 @@ def keep(place, output):
     subprocess.run(["cp", "-r", "--sparse=always", f"{place}/.", output], check=False)
 
 
-def deal_out(asked, world):
-    names = [name for name in FAULTS if re.search(asked.only, name)]
-    draws = all_once(asked.seed, names) if asked.faults else without_end(asked.seed, names)
-    nemesis = Nemesis(world, asked.seed, tell)
-    until = time.monotonic() + asked.seconds
-    left_out = []
-    for draw in draws:
-        if time.monotonic() > until:
-            left_out = [" and ".join(draw) for draw in draws] if asked.faults else []
-            break
+def deal_out(nemesis, draws, seconds):
+    """Until all are dealt out, the time is over, or the world cannot be healed; the rest stays in `draws`."""
+    until = time.monotonic() + seconds
+    while not nemesis.unhealed and time.monotonic() < until:
+        draw = next(draws, None)
+        if draw is None:
+            return
         nemesis.deal(draw)
-        if nemesis.unhealed:
-            break
-    return nemesis, left_out
+
+
+def run(asked, names, world):
+    nemesis = Nemesis(world, asked.seed, tell)
+    draws = all_once(asked.seed, names) if asked.faults else without_end(asked.seed, names)
+    deal_out(nemesis, draws, asked.seconds)
+    return report(nemesis, draws if asked.faults else (), world)
 
 
 def report(nemesis, left_out, world):
     tell(f"\n{sum(nemesis.counted.values())} faults of {len(nemesis.counted)} kinds took effect, "
          f"{sum(world.traffic.grants())} grants")
-    for name in left_out:
-        tell(f"  left out, for want of time: {name}")
+    for draw in left_out:
+        tell(f"  left out: {' and '.join(draw)}")
     for number, name, why in nemesis.not_counted:
         tell(f"  not counted: {number} {name}: {why}")
     for number, why in nemesis.unhealed:
@@ -62,6 +63,10 @@ def report(nemesis, left_out, world):
 
 def main():
     asked = arguments()
+    names = [name for name in FAULTS if re.search(asked.only, name)]
+    if not names:
+        tell(f"tests/chaos/run: --only '{asked.only}': no fault has such a name (tests/chaos/run --list)")
+        return 2
     os.makedirs(asked.output, exist_ok=True)
     place = "/run/chaos"
     os.makedirs(place, exist_ok=True)
@@ -69,13 +74,15 @@ def main():
     world = World(place, asked.build, asked.name)
     try:
         world.start()
-        return report(*deal_out(asked, world), world)
+        return run(asked, names, world)
     except NotSeen as why:
         tell(f"tests/chaos/run: {why}")
         return 1
     finally:
-        world.end()
-        keep(place, asked.output)
+        try:
+            world.end()
+        finally:
+            keep(place, asked.output)
 
 
 sys.exit(main())

@@ -17,7 +17,7 @@ def all_once(seed, names):
     """Each of them once, in an order of the seed."""
     names = sorted(names)
     random.Random(f"order {seed}").shuffle(names)
-    return [(name,) for name in names]
+    return ((name,) for name in names)
 
 
 def without_end(seed, names):
@@ -48,14 +48,12 @@ class Nemesis:
         not."""
         wait_until(self.world.held_and_awaited, "somebody holds and somebody waits")
         faults, proofs = [self.new(name) for name in names], {}
-        self.world.history.write("clock", real_ns=time.time_ns())
-        began = now()
         self.attempt(faults, lambda: self.strike(faults, proofs))
         ended = now()
         for one in reversed(faults):
             self.attempt([one], one.end)
             self.write("end", one)
-        self.count(proofs, began, ended)
+        self.count(proofs, ended)
         self.heal(faults)
 
     def new(self, name):
@@ -64,10 +62,12 @@ class Nemesis:
 
     def strike(self, faults, proofs):
         """All are chosen before the first one begins, as a server that is gone has no role."""
+        self.world.history.write("clock", real_ns=time.time_ns())
         for one in faults:
             one.choose()
         for one in faults:
-            self.write("begin", one, kind=one.name, touches=one.touches(), silences=one.silences(), target=one.target)
+            one.began = self.write("begin", one, kind=one.name, touches=one.touches(), silences=one.silences(),
+                                   target=one.target)
             one.begin()
         for one in faults:
             proofs[one] = one.prove()
@@ -86,13 +86,13 @@ class Nemesis:
             self.refuse(faults, why)
             self.tell(traceback.format_exc())
 
-    def count(self, proofs, began, ended):
+    def count(self, proofs, ended):
         """A fault counts if it is proven, and if somebody held and somebody waited while it lasted."""
-        held, waited = self.world.met(began, ended)
         for one, proof in proofs.items():
+            held, waited = self.world.met(one.began, ended)
             if held and waited:
                 self.counted[one.name] = self.counted.get(one.name, 0) + 1
-                self.tell(f"{one.number:4d} {one.name} ({one.target}): {(ended - began) / 1e9:.1f} s, {held} held, "
+                self.tell(f"{one.number:4d} {one.name} ({one.target}): {(ended - one.began) / 1e9:.1f} s, {held} held, "
                           f"{waited} waited; {proof}")
             else:
                 self.refuse([one], f"{held} held and {waited} waited")
@@ -115,4 +115,4 @@ class Nemesis:
         self.tell(f"     healed after {time.monotonic() - since:.1f} s")
 
     def write(self, what, fault, **more):
-        self.world.history.write("fault", what=what, fault=fault.number, **more)
+        return self.world.history.write("fault", what=what, fault=fault.number, **more)

@@ -20,12 +20,17 @@ OBSERVER = 4
 JOINERS = (5, 6)
 # Of a server's data. The disk is memory, and takes as much of it as there are data.
 DISK_SIZE = "1g"
+# On a machine that is busy: all are started at once, and elect a leader.
+ELECTED_WITHIN_S = 90
 
 SETTINGS = """autopurge.purgeInterval=0
 reconfigEnabled=true
 standaloneEnabled=false
 extendedTypesEnabled=true"""
 OPTIONS = " ".join((
+    # 3.9.3 loses commits on its own: a server that has caught up by a part of the log hands that part's successors on
+    # without it when it leads (ZOOKEEPER-4925, mended in 3.9.4). So all catch up by the whole.
+    "-Dzookeeper.forceSnapshotSync=true",
     # Servers start often, and a start costs less so.
     "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dzookeeper.preAllocSize=1024",
     f"-Dzookeeper.DigestAuthenticationProvider.superDigest={wire.super_digest()}"))
@@ -182,14 +187,18 @@ class Servers:
         """The connect string."""
         return ",".join(f"{one.address}:{wire.PORT}" for one in self.present)
 
+    def all_with_role(self, role):
+        return [one for one in self.present if one.state() == "running" and one.role() == role]
+
     def with_role(self, role):
-        found = [one for one in self.present if one.state() == "running" and one.role() == role]
+        """There must be one."""
+        found = self.all_with_role(role)
         if not found:
             raise NotSeen(f"no server is {role}")
-        return found[0]
+        return found
 
     def leader(self):
-        return self.with_role("leader")
+        return self.with_role("leader")[0]
 
     def start(self, *some):
         """Those, or all that are down."""
@@ -198,15 +207,12 @@ class Servers:
                 one.start(range(1, max(OBSERVER, one.number) + 1))
 
     def serve(self):
-        return all(one.state() == "running" and one.role() for one in self.present)
-
-    def agree(self):
-        """One leads, and all have what it has committed."""
-        roles = [one.role() for one in self.present]
+        """All of them, and one leads."""
+        roles = [one.role() if one.state() == "running" else None for one in self.present]
         return roles.count("leader") == 1 and None not in roles
 
-    def await_service(self, patience_s=90):
-        wait_until(lambda: self.serve() and self.agree(), "all servers serve", patience_s)
+    def await_service(self):
+        wait_until(self.serve, "all servers serve", ELECTED_WITHIN_S)
 
     def heal(self):
         for one in self.present:

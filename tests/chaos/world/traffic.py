@@ -6,7 +6,6 @@ import signal
 import struct
 import subprocess
 import threading
-import time
 
 from .history import History
 from .servers import TICK_MS, TOP
@@ -43,6 +42,8 @@ class Contender:
         self.session = None
         self.doing = None  # what it waits for, or "hold"
         self.grants = 0
+        self.calls = 0
+        self.history = None
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
@@ -71,7 +72,7 @@ class Contender:
         return line.split()
 
     def ask(self, what, command, **more):
-        self.calls = getattr(self, "calls", 0) + 1
+        self.calls += 1
         self.history.write("call", what=what, call=self.calls, resource=RESOURCE, **more)
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
