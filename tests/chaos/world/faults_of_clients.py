@@ -7,6 +7,7 @@ import subprocess
 
 from . import wire
 from .fault import Fault
+from .traffic import SESSION_MS
 from .waiting import NotSeen, wait_until
 
 HOUR_S = 3600
@@ -68,10 +69,12 @@ class Stopped(OfAClient):
     lasts_s = 1
 
     def begin(self):
+        self.session = wait_until(lambda: self.world.servers.session_of(self.pid, self.hit.host), "it has a session")
+        if self.session not in self.world.servers.alive():
+            raise NotSeen(f"the leader does not know {self.session:#x}")
         self.tell("stop")
         self.hit.signal(signal.SIGSTOP)
         wait_until(lambda: self.hit.kernel_state() == "T", "it stands still", 5)
-        self.session = self.hit.session
 
     def proof(self):
         """The servers' leader does not know the session any more."""
@@ -259,12 +262,20 @@ class SessionClosed(Fault):
 
     def begin(self):
         self.world.history.write("hurt", session=f"{self.session:#x}")
-        with wire.Session(self.server.address, 4000, self.session) as session:
-            self.status = session.close()
+        wait_until(self.is_closed, f"{self.session:#x} is closed", 10)
+
+    def is_closed(self):
+        """The client whose session it is may take it back before it is closed; then it is tried again."""
+        try:
+            with wire.Session(self.server.address, SESSION_MS, self.session) as session:
+                session.close()
+        except (NotSeen, ConnectionError):
+            pass
+        return self.session not in self.world.servers.alive()
 
     def proof(self):
         gone = self.session not in self.world.servers.alive()
-        return {"closeSession": self.status, "session that is over": f"{self.session:#x}"} if gone else {}
+        return {"session that the leader does not know any more": f"{self.session:#x}"} if gone else {}
 
 
 FAULTS = {one.name: one for one in (Killed, Stopped, ClockStepped, NoMoreMemory, OutOfMemory, NoMoreDescriptors, Forked,

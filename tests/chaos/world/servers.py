@@ -237,6 +237,17 @@ class Servers:
                 found.setdefault(current, []).append(line.strip())
         return found
 
+    def session_of(self, pid, host):
+        """Of the connection that this process has on that machine, as the server at its other end lists it; None: it has
+        none."""
+        for line in host.call("ss", "-Htnp", "state", "established", f"( dport = :{wire.PORT} )").splitlines():
+            pair = re.findall(r"[\d.]+:\d+", line)
+            if f"pid={pid}," in line:
+                listed = wire.word(pair[1].partition(":")[0], "cons") or ""
+                found = re.search(rf"/{re.escape(pair[0])}\[.*\bsid=(0x[0-9a-f]+)", listed)
+                return int(found.group(1), 16) if found else None
+        return None
+
     def alive(self):
         """All sessions that the leader knows."""
         answer = (wire.word(self.leader().address, "dump") or "").partition("Sessions with Ephemerals")[0]

@@ -39,7 +39,6 @@ class Contender:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", self.disk], check=True)
         self.step_clock(0)
         self.process = None
-        self.session = None
         self.doing = None  # what it waits for, or "hold"
         self.grants = 0
         self.calls = 0
@@ -62,7 +61,6 @@ class Contender:
         self.history.write("call", what="open")
         status, session = self.answer()[:2]
         self.history.write("return", what="open", status=self.names[int(status)], session=f"{int(session):#x}")
-        self.session = int(session) & (1 << 64) - 1
         return int(status) == 0
 
     def answer(self):
