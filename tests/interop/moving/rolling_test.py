@@ -12,13 +12,14 @@ import unittest
 import uuid
 
 from contender import EXCLUSIVE, HERE, OK, READ, TIMEOUT, WRITE, Contender
-from command import HOSTS, PATIENCE_S, QUICK, ZKLOCK, Between, CommandTest, wait_until
+from command import HOSTS, PATIENCE_S, QUICK, ZKLOCK, Between, Cable, CommandTest, wait_until
 
 TODAY = {"contender": os.environ["ZKLOCK_CONTENDER"], "lender": os.environ["ZKLOCK_LENDER"], "zklock": ZKLOCK}
 NO_COMMIT, SKIPPED = 3, 77  # of build-earlier; what ctest takes for skipped
 
 LISTS = (8, 12)  # opcodes of ZooKeeper's protocol
 SHORT_SESSION_MS = 3000
+RECONNECTED_WITHIN_S = 10
 ROUNDS = 250  # of each of four contenders
 
 
@@ -193,6 +194,33 @@ class Rolling:
         self.release(holder)
         self.assert_granted(last)
         self.release(last)
+
+    # ---- Connections --------------------------------------------------------------------------
+
+    @both_ways
+    def test_a_waiter_that_is_cut_off_when_the_lock_becomes_free_is_granted_afterwards(self, first, second):
+        cable = Cable()
+        holder = self.hold(first)
+        waiter = self.wait(second, hosts=cable.address)
+        cable.pull()
+        self.release(holder)
+        self.assertFalse(waiter.has_answered(0.3))
+        cable.is_pulled = False
+        self.assert_granted(waiter, RECONNECTED_WITHIN_S)
+        self.release(waiter)
+
+    @both_ways
+    def test_a_release_of_a_holder_that_is_cut_off_comes_later(self, first, second):
+        cable = Cable()
+        holder = self.hold(first, hosts=cable.address)
+        waiter = self.wait(second)
+        cable.pull()
+        holder.tell("release")
+        self.assertFalse(waiter.has_answered(0.3))
+        cable.is_pulled = False
+        self.assert_granted(waiter, RECONNECTED_WITHIN_S)
+        self.assertEqual(holder.answer(), [OK])
+        self.release(waiter)
 
     # ---- Hand-off by event --------------------------------------------------------------------
 
