@@ -29,12 +29,13 @@ void zkl_request_begin_downgrade(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* Goes on without a watch if we may not read the node at all. */
+/* Goes on without a watch if we may not read the node at all. Without a connection it begins again
+ * with the next: a server that has denied our session may go on answering. */
 void zkl_request_on_not_watched_for_downgrade(zkl_request *request, const zkl_step *step) {
-    if (step->event->outcome == ZKL_OUTCOME_REFUSED) {
-        put_reader_in_place(request, step);
-    } else {
+    if (step->event->outcome != ZKL_OUTCOME_REFUSED) {
         zkl_request_note_failure(request, step);
+    } else if (request->session.connected) {
+        put_reader_in_place(request, step);
     }
 }
 

@@ -216,6 +216,16 @@ TEST(downgrade_waits_until_its_node_is_watched) {
     PLAY(writer, may_never_look);
 }
 
+CONVERSATION(downgrade_that_is_answered_after_the_disconnection_begins_again, writer) = {
+    HELD_FOR_WRITING,
+    "downgrade           -> WATCH_OWN me3",
+    "disconnected        -> ",
+    "own_watched REFUSED -> ",
+    "connected           -> WATCH_OWN me3",
+    "own_watched REFUSED -> DOWNGRADE r3",
+    "downgraded OK       -> DOWNGRADE_ENDED OK WATCH_OWN r3",
+};
+
 CONVERSATION(release_during_a_lost_downgrade_deletes_the_node_that_is_there, writer) = {
     HELD_FOR_WRITING,
     "downgrade          -> WATCH_OWN me3",
