@@ -57,8 +57,25 @@
  *        ...("lock-", "__READ__",
  *            "__WRIT__")                    yes            yes        yes       NO
  *
- *    So share a resource with Curator's mutex by ZKL_EXCLUSIVE, with its read/write lock by
- *    ZKL_READ and ZKL_WRITE, and with kazoo only if every kazoo contender has these patterns.
+ *        subclass with _NODE_NAME "-lock-"  yes            NO         NO        NO
+ *
+ *    So share a resource with Curator's mutex by ZKL_EXCLUSIVE, and with its read/write lock by
+ *    ZKL_READ and ZKL_WRITE. Curator and kazoo do not see each other either; a subclass of kazoo's
+ *    Lock whose _NODE_NAME is "-lock-", with that pattern among its _EXCLUDE_NAMES, puts all three
+ *    into one queue, by ZKL_EXCLUSIVE. Where kazoo's or LeaderLatch's code cannot change, and
+ * nobody else uses the resource, the option `naming` gives zklock's nodes their names:
+ *
+ *      waits for a holder with kazoo's names  ZKL_EXCLUSIVE, ZKL_WRITE  ZKL_READ
+ *      kazoo Lock                             yes                       NO
+ *        WriteLock                            yes                       yes
+ *        ReadLock                             yes                       shares
+ *      Curator's locks, a LeaderLatch         NO                        NO
+ *
+ *      waits for a holder with the names of a LeaderLatch
+ *      Curator LeaderLatch                    yes
+ *      Curator's locks, kazoo's locks         NO
+ *
+ *    The semaphores of Curator and kazoo cannot be shared, and permits are refused beside them.
  *
  * Conventions
  * -----------
@@ -274,9 +291,9 @@ ZKL_CHECKED_API int zkl_client_set_hosts(zkl_client *client, const char *hosts);
 
 /**
  * Whose names the nodes of a handle have. A library waits only for nodes with the names that it
- * knows, so this decides who waits for the handle. The handle itself waits for all names: with
- * ZKL_NAMING_CURATOR whatever they are; with another naming it shares the resource only with
- * contenders of that naming, and fails with ZKL_USED_DIFFERENTLY behind any other, because the
+ * knows, so this decides who waits for the handle: see 8. above. The handle itself waits for all
+ * names: with ZKL_NAMING_CURATOR whatever they are; with another naming it shares the resource only
+ * with contenders of that naming, and fails with ZKL_USED_DIFFERENTLY behind any other, because the
  * library that it is to share with would not see that one.
  */
 typedef enum zkl_naming {
