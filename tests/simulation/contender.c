@@ -32,6 +32,7 @@ static bool open_handle(contender *self) {
     options.reentrant = self->plan->reentrant;
     options.max_hold_ms = self->plan->max_hold_ms;
     options.permits = (int32_t)self->plan->permits;
+    options.naming = plan_naming(self->run, self->plan);
     options.max_waiting = (int32_t)self->plan->max_waiting;
     options.resource_class = resource;
     zkl_lending lending = ZKL_LENDING_INIT;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "oracle.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"
 
@@ -13,7 +14,9 @@ enum {
     SEQUENCE_DIGITS = 10,
     COPIES_MAX = 4,
     COPIERS = 3, /* of so many kinds of strangers, beside those of one node each */
-    DOWNGRADES = 2
+    DOWNGRADES = 2,
+    HOLD_MAX_MS = 300,
+    PATIENCE_MAX_MS = 3000
 };
 
 #define CURATOR "_c_00000000-0000-4000-8000-000000000000-"
@@ -26,6 +29,15 @@ typedef struct stranger {
     int64_t downgrade_us; /* how long both of its nodes are there */
     int64_t copied_zxid;  /* nodes up to this one have been looked at */
     unsigned copies;
+    zkl_naming
+        naming; /* of one that holds the resource by its library's rules; these are its own */
+    bool looks_at_readers;
+    bool holds;
+    int64_t session_id;
+    char node[PATH_SIZE];
+    int64_t holds_us;
+    int64_t gives_up_us;
+    bool dies; /* ends its session, rather than delete its node */
     zkl_world_event next;
 } stranger;
 
@@ -36,13 +48,16 @@ static struct {
     size_t count;
 } all;
 
-static void create(const char *path, bool sequential, char *made) {
-    zkl_ensemble *ensemble = zkl_ensemble_current();
+static void create_in(int64_t session_id, const char *path, bool sequential, char *made) {
     if (made != NULL) {
         made[0] = '\0';
     }
-    (void)zkl_ensemble_create(ensemble, all.session_id, path, NULL, true, sequential, made,
-                              PATH_SIZE);
+    (void)zkl_ensemble_create(zkl_ensemble_current(), session_id, path, NULL, true, sequential,
+                              made, PATH_SIZE);
+}
+
+static void create(const char *path, bool sequential, char *made) {
+    create_in(all.session_id, path, sequential, made);
 }
 
 static const zkl_node *first_child(const char *path) {
@@ -56,7 +71,12 @@ static const zkl_node *next_child(const zkl_node *child) {
 }
 
 static bool is_foreign(const zkl_node *node) {
-    return zkl_node_get_stat(node).ephemeral_owner == all.session_id;
+    int64_t owner = zkl_node_get_stat(node).ephemeral_owner;
+    bool foreign = owner == all.session_id;
+    for (size_t i = 0; i < all.count; i++) {
+        foreign = foreign || (owner != 0 && owner == all.strangers[i].session_id);
+    }
+    return foreign;
 }
 
 static bool is_there(const char *path) {
@@ -117,7 +137,8 @@ static void copy_name(stranger *self, const zkl_node *node) {
     char path[PATH_SIZE];
     snprintf(path, sizeof(path), "%s", zkl_node_path(node));
     size_t length = strlen(path);
-    if (length > SEQUENCE_DIGITS && strstr(path, "/_c_") != NULL) {
+    if (length > SEQUENCE_DIGITS &&
+        (strstr(path, "/_c_") != NULL || strstr(path, "lock__") != NULL)) {
         path[length - SEQUENCE_DIGITS] = '\0';
         create(path, true, NULL);
         self->copies++;
@@ -143,6 +164,96 @@ static void copy_names(void *arg) {
     if (self->copies < COPIES_MAX) {
         look_again(self, LOOK_EVERY_US);
     }
+}
+
+/* ---- A contender of kazoo's, or a LeaderLatch ---------------------------------------------- */
+
+/* The sequence of a name with this marker, as text, which is what these libraries sort by; NULL:
+ * they do not see it. */
+static const char *sequence_behind(const char *name, const char *marker) {
+    const char *at = strstr(name, marker);
+    const char *sequence = at != NULL ? at + strlen(marker) : NULL;
+    return sequence != NULL && strspn(sequence, "-0123456789") == strlen(sequence) ? sequence
+                                                                                   : NULL;
+}
+
+/* kazoo's Lock and ReadLock look at locks only, its WriteLock at readers too. */
+static const char *kazoo_key(const stranger *self, const char *name) {
+    const char *sequence = sequence_behind(name, "__lock__");
+    return sequence == NULL && self->looks_at_readers ? sequence_behind(name, "__rlock__")
+                                                      : sequence;
+}
+
+/* A LeaderLatch looks at all children, and sorts those without its marker by their whole names. */
+static const char *latch_key(const char *name) {
+    const char *sequence = sequence_behind(name, "latch-");
+    return sequence != NULL ? sequence : name;
+}
+
+static const char *key_of(const stranger *self, const char *name) {
+    return self->naming == ZKL_NAMING_KAZOO ? kazoo_key(self, name) : latch_key(name);
+}
+
+/* kazoo's ReadLock does not find itself among those that it looks at, and so waits for the last of
+ * them, even if that came later. */
+static bool finds_predecessor(const stranger *self) {
+    const char *own = key_of(self, strrchr(self->node, '/') + 1);
+    for (const zkl_node *child = first_child(self->resource); child != NULL;
+         child = next_child(child)) {
+        const char *key = key_of(self, zkl_node_last_name(child));
+        if (key != NULL && strcmp(zkl_node_path(child), self->node) != 0 &&
+            (own == NULL || strcmp(key, own) < 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void leave(const stranger *self) {
+    if (self->dies) {
+        (void)zkl_ensemble_expire(zkl_ensemble_current(), self->session_id);
+    } else {
+        (void)zkl_ensemble_delete(zkl_ensemble_current(), self->node);
+    }
+}
+
+static void contend(void *arg) {
+    stranger *self = arg;
+    if (!is_there(self->node)) {
+        return; /* by hand, or with its resource */
+    }
+    bool is_late = zkl_world_now_us() >= self->gives_up_us;
+    if (self->holds || is_late) {
+        leave(self);
+        look_again(self, LOOK_EVERY_US);
+    } else if (finds_predecessor(self)) {
+        look_again(self, LOOK_EVERY_US);
+    } else {
+        self->holds = true;
+        oracle_judge_peer(self->resource, self->naming, self->looks_at_readers);
+        look_again(self, self->holds_us);
+    }
+}
+
+static void begin_contending(stranger *self, zkl_naming naming, uint32_t choice) {
+    static const char *const kinds[] = { "__lock__", "__lock__", "__rlock__" };
+    unsigned kind = choice % 3;
+    char path[PATH_SIZE];
+    self->naming = naming;
+    self->looks_at_readers = kind == 1;
+    self->session_id = zkl_ensemble_make_session(zkl_ensemble_current());
+    self->dies = choice / 3 % 4 == 0;
+    self->holds_us = (int64_t)(choice / 16 % HOLD_MAX_MS) * US_PER_MS;
+    self->gives_up_us = zkl_world_now_us() + (int64_t)(choice / 64 % PATIENCE_MAX_MS) * US_PER_MS;
+    if (naming == ZKL_NAMING_KAZOO) {
+        snprintf(path, sizeof(path), "%.100s/%032x%s", self->resource, (unsigned)choice,
+                 kinds[kind]);
+    } else {
+        snprintf(path, sizeof(path), "%.100s/" CURATOR "latch-", self->resource);
+    }
+    create_in(self->session_id, path, true, self->node);
+    self->next.run = contend;
+    contend(self);
 }
 
 /* ---- Those who come, and go ------------------------------------------------------------------ */
@@ -180,6 +291,11 @@ void foreign_replaces(const char *path) {
 
 void foreign_comes(const char *resource_path, uint32_t choice) {
     connect_once();
+    zkl_naming naming = plan_naming_of(all.plan, resource_path);
+    if (naming != ZKL_NAMING_CURATOR && choice % 8 != 0) {
+        begin_contending(new_stranger(resource_path), naming, choice / 8);
+        return;
+    }
     size_t count = sizeof(names) / sizeof(names[0]);
     size_t variant = choice % (count + COPIERS + DOWNGRADES);
     if (variant < count) {

@@ -24,7 +24,8 @@ enum {
     SESSIONS_MAX = 256,
     SEQUENCE_DIGITS = 10,
     NAMED_MAX = 256,
-    GUID_PART = 3 + 36 + 1 /* "_c_<uuid>-" */
+    GUID_PART = 3 + 36 + 1, /* "_c_<uuid>-" */
+    BARE_GUID_PART = 32 + 2 /* without dashes, "<uuid>__" */
 };
 
 typedef struct session_record {
@@ -61,14 +62,17 @@ typedef struct rank {
     bool reads;
     unsigned permits; /* of its semaphore; 0: it is for a lock */
     int64_t sequence;
+    zkl_naming naming;
 } rank;
 
 static const struct {
     const char *mark;
     bool reads;
+    zkl_naming naming;
 } marks[] = {
-    { "-lock-", false },   { READ_MARK, true },   { WRITE_MARK, false },
-    { "__lock__", false }, { "__rlock__", true },
+    { "-lock-", false, ZKL_NAMING_CURATOR },   { READ_MARK, true, ZKL_NAMING_CURATOR },
+    { WRITE_MARK, false, ZKL_NAMING_CURATOR }, { "__lock__", false, ZKL_NAMING_KAZOO },
+    { "__rlock__", true, ZKL_NAMING_KAZOO },   { "-latch-", false, ZKL_NAMING_LEADER_LATCH },
 };
 
 static bool read_sequence(const char *text, int64_t *sequence) {
@@ -97,7 +101,7 @@ static rank rank_of(const char *name) {
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
         const char *mark = strstr(name, marks[i].mark);
         if (mark != NULL && read_sequence(mark + strlen(marks[i].mark), &its.sequence)) {
-            return (rank){ true, marks[i].reads, 0, its.sequence };
+            return (rank){ true, marks[i].reads, 0, its.sequence, marks[i].naming };
         }
     }
     size_t length = strlen(name);
@@ -124,10 +128,34 @@ static bool are_siblings(const node_record *one, const node_record *other) {
            strncmp(one->path, other->path, length) == 0;
 }
 
+/* The length of "_c_<uuid>-", or of "<uuid>__" without dashes; 0: it has none. */
+static size_t guid_part(const char *name) {
+    if (strncmp(name, "_c_", 3) == 0) {
+        return strlen(name) > GUID_PART ? GUID_PART : 0;
+    }
+    bool is_bare = strspn(name, "0123456789abcdef") == BARE_GUID_PART - 2 &&
+                   strncmp(name + BARE_GUID_PART - 2, "__", 2) == 0;
+    return is_bare ? BARE_GUID_PART : 0;
+}
+
+/* Compares the digits of a name's GUID with those of another. */
+static bool begins_with_guid(const char *name, const char *guid) {
+    const char *at = name + (strncmp(name, "_c_", 3) == 0 ? 3 : 0);
+    bool is_bare = at == name;
+    for (; guid_part(name) > 0 && *guid != '\0'; guid++) {
+        if (is_bare && *guid == '-') {
+            continue;
+        }
+        if (*at++ != *guid) {
+            return false;
+        }
+    }
+    return guid_part(name) > 0;
+}
+
 /* The reader's node of who upgrades is not in the way of the writer's. */
 static bool is_of_same_owner(const node_record *node, const node_record *other) {
-    return other->upgraded_by[0] != '\0' && strncmp(node->name, "_c_", 3) == 0 &&
-           strncmp(node->name + 3, other->upgraded_by, strlen(other->upgraded_by)) == 0;
+    return other->upgraded_by[0] != '\0' && begins_with_guid(node->name, other->upgraded_by);
 }
 
 /* Of permits, too, those that are no reason to wait. */
@@ -167,11 +195,17 @@ static size_t count_in_the_way(const node_record *node, const node_record *after
     return count;
 }
 
+/* Of a request that shares the resource only with those that use it as it does: one that is before
+ * it and does not, even if both read. */
 static const node_record *unlike_in_the_way(const node_record *node) {
-    unsigned permits = rank_of(node->name).permits;
+    rank its = rank_of(node->name);
     for (size_t i = 0; i < nodes.count; i++) {
         const node_record *other = nodes.all[i];
-        if (is_in_the_way(node, other) && rank_of(other->name).permits != permits) {
+        rank others = rank_of(other->name);
+        bool is_earlier = other != node && other->alive && others.is_request &&
+                          are_siblings(node, other) && is_before(other, others, node, its) &&
+                          !is_of_same_owner(node, other);
+        if (is_earlier && (others.permits != its.permits || others.naming != its.naming)) {
             return other;
         }
     }
@@ -180,8 +214,10 @@ static const node_record *unlike_in_the_way(const node_record *node) {
 
 /* A permit of n: n earlier requests, or one that is not for as many. */
 static const node_record *blocker_of(const node_record *node) {
-    unsigned permits = rank_of(node->name).permits;
-    const node_record *unlike = permits > 0 ? unlike_in_the_way(node) : NULL;
+    rank its = rank_of(node->name);
+    unsigned permits = its.permits;
+    bool is_particular = permits > 0 || (its.naming != ZKL_NAMING_CURATOR && !node->foreign);
+    const node_record *unlike = is_particular ? unlike_in_the_way(node) : NULL;
     if (unlike != NULL) {
         return unlike;
     }
@@ -220,10 +256,13 @@ unsigned nodes_permits(const node_record *node) {
     return rank_of(node->name).permits;
 }
 
-/* "_c_<uuid>-" */
+zkl_naming nodes_naming(const node_record *node) {
+    return rank_of(node->name).naming;
+}
+
 static bool have_same_guid(const node_record *one, const node_record *other) {
-    return strncmp(one->name, "_c_", 3) == 0 && strlen(one->name) > GUID_PART &&
-           strncmp(one->name, other->name, GUID_PART) == 0;
+    size_t length = guid_part(one->name);
+    return length > 0 && strncmp(one->name, other->name, length) == 0;
 }
 
 /* Permits of another semaphore, or of one where there is none, are refused. */
@@ -564,10 +603,12 @@ static bool deletes(const zkl_tree_transaction *transaction, const zkl_node *nod
     return false;
 }
 
-/* By the version of the UUID in "_c_<uuid>-...". */
+/* By the version of the UUID in "_c_<uuid>-...", or in "<uuid>__...". */
 static bool is_protected(const node_record *node) {
-    enum { VERSION_OFFSET = 17 };
-    return strlen(node->name) > VERSION_OFFSET && node->name[VERSION_OFFSET] == '8';
+    enum { VERSION_OFFSET = 17, BARE_VERSION_OFFSET = 12 };
+    bool is_bare = guid_part(node->name) == BARE_GUID_PART;
+    return guid_part(node->name) > 0 &&
+           node->name[is_bare ? BARE_VERSION_OFFSET : VERSION_OFFSET] == '8';
 }
 
 /* Whoever waits for such a node is told that its holder has released it, and asks no more. */

@@ -56,6 +56,8 @@ bool nodes_comes_behind(const node_record *holder, const node_record *other);
 const node_record *nodes_waiter(const node_record *holder);
 /** Of its semaphore; 0: it is for a lock. */
 unsigned nodes_permits(const node_record *node);
+/** Whose names it has; of a kind that nobody knows ZKL_NAMING_CURATOR. */
+zkl_naming nodes_naming(const node_record *node);
 /** The request that is first under a parent, whose path ends in a slash; NULL: there is none. */
 const node_record *nodes_first(const char *parent);
 /** Whether all requests that were before it have gone, or went before it did. */

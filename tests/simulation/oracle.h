@@ -93,4 +93,8 @@ void oracle_deleted(const node_record *node);
 void oracle_count(simulation_counts *counts);
 
 /** At the end, when nothing goes wrong any more and all contenders are done. */
+/** A contender of another library holds a resource, by its own rules: none of ours may that has the
+ *  names which it looks at. */
+void oracle_judge_peer(const char *resource_path, zkl_naming naming, bool looks_at_readers);
+
 void oracle_judge_quiescence(void);

@@ -220,6 +220,24 @@ void oracle_judge_place(unsigned contender) {
     }
 }
 
+/* ---- Contenders of other libraries ------------------------------------------------------- */
+
+void oracle_judge_peer(const char *resource_path, zkl_naming naming, bool looks_at_readers) {
+    for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
+        const record *one = &oracle.records[i];
+        char path[PLAN_QUEUE_PATH_SIZE];
+        plan_queue_path(oracle.plan, oracle_plan_of(i)->resource, path);
+        bool shares = strcmp(path, resource_path) == 0 && naming != ZKL_NAMING_CURATOR &&
+                      plan_naming(oracle.plan, oracle_plan_of(i)) == naming;
+        if (shares && one->holds && one->node->alive &&
+            (looks_at_readers || one->mode != ZKL_READ)) {
+            oracle_violated("a contender of another library was granted beside contender %u, which "
+                            "holds with node %s",
+                            i, one->node->name);
+        }
+    }
+}
+
 /* ---- Patience ------------------------------------------------------------------------- */
 
 static bool waits_and_holds_nothing(const zkl_session *session) {

@@ -103,10 +103,12 @@ static size_t count_there(unsigned contender, bool reads) {
 }
 
 static bool was_unlike_there(unsigned contender) {
+    const plan_contender *its = oracle_plan_of(contender);
+    zkl_naming naming = plan_naming(oracle.plan, its);
     const node_record *node;
     for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
         if (was_there(contender, node) && nodes_conflicts(node, false) &&
-            nodes_permits(node) != oracle_plan_of(contender)->permits) {
+            (nodes_permits(node) != its->permits || nodes_naming(node) != naming)) {
             return true;
         }
     }
@@ -157,7 +159,9 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
     case ZKL_QUEUE_FULL:
         return !one->upgrading && may_be_full(contender);
     case ZKL_USED_DIFFERENTLY:
-        return oracle_plan_of(contender)->permits > 0 && was_unlike_there(contender);
+        return (oracle_plan_of(contender)->permits > 0 ||
+                plan_naming(oracle.plan, oracle_plan_of(contender)) != ZKL_NAMING_CURATOR) &&
+               was_unlike_there(contender);
     case ZKL_DISCONNECTED:
         return (turn->timeout_ms == 0 || is_timed_out(one, turn)) && was_disconnected(contender);
     case ZKL_TIMEOUT:

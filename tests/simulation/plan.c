@@ -17,6 +17,7 @@ enum {
     LAST_MACHINE_FAULT = PLAN_FAIL_OPENS,
     MOVES_MAX = 4,
     STRANGERS_MAX = 4,
+    PEERS_MAX = 8,
     LOCK_SETS_MAX = 4,
     STRIPED_LOCKS_MAX = PLAN_SETS_MAX - LOCK_SETS_MAX,
     KEYS = 5,
@@ -465,6 +466,30 @@ static void draw_lending(run_plan *plan) {
     }
 }
 
+/* What a naming does not go with: a latch has one mode, and kazoo's writers stay writers. */
+static void fit_naming(const run_plan *plan, plan_contender *contender) {
+    zkl_naming naming = plan_naming(plan, contender);
+    for (size_t i = 0; i < contender->turn_count && naming != ZKL_NAMING_CURATOR; i++) {
+        plan_turn *turn = &contender->turns[i];
+        turn->mode = naming == ZKL_NAMING_LEADER_LATCH ? ZKL_EXCLUSIVE : turn->mode;
+        turn->changes = turn->changes && turn->mode == ZKL_READ;
+    }
+}
+
+/* Drawn last, as are its strangers, so that the other plans stay as they were. */
+static void draw_namings(run_plan *plan) {
+    if (!one_in(6)) {
+        return;
+    }
+    for (unsigned i = 0; i < plan->resource_count; i++) {
+        plan->namings[i] = one_in(3) ? ZKL_NAMING_LEADER_LATCH : ZKL_NAMING_KAZOO;
+    }
+    for (size_t i = 0; i < plan->contender_count; i++) {
+        fit_naming(plan, &plan->contenders[i]);
+    }
+    draw_faults_of(plan, PLAN_FOREIGN_NODE, PLAN_FOREIGN_NODE, (size_t)between(1, PEERS_MAX));
+}
+
 void plan_draw(run_plan *plan, uint64_t seed) {
     zkl_world_begin(seed ^ PLAN_STREAM);
     memset(plan, 0, sizeof(*plan));
@@ -503,6 +528,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     plan->rotates = !plan->refuses_digests && one_in(8);
     draw_lending(plan);
     draw_strangers(plan);
+    draw_namings(plan);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -571,6 +597,21 @@ void plan_queue_path(const run_plan *plan, size_t number, char path[PLAN_QUEUE_P
         snprintf(path, PLAN_QUEUE_PATH_SIZE, PLAN_STRIPED "/stripe-%04zu",
                  number - plan->resource_count);
     }
+}
+
+zkl_naming plan_naming(const run_plan *plan, const plan_contender *contender) {
+    return contender->permits > 0 ? ZKL_NAMING_CURATOR : plan->namings[contender->resource];
+}
+
+zkl_naming plan_naming_of(const run_plan *plan, const char *path) {
+    for (size_t i = 0; i < plan->resource_count; i++) {
+        char resource[PLAN_QUEUE_PATH_SIZE];
+        plan_queue_path(plan, i, resource);
+        if (strcmp(resource, path) == 0) {
+            return plan->namings[i];
+        }
+    }
+    return ZKL_NAMING_CURATOR;
 }
 
 unsigned plan_most_permits(const run_plan *plan) {
@@ -728,6 +769,10 @@ static void print_contender(const run_plan *plan, size_t number, FILE *file) {
             contender->tell_contended ? ", wants to hear of who waits" : "");
     fprintf(file, "%s", contender->cooperates ? ", cooperates" : "");
     fprintf(file, "%s", contender->revocable ? ", is revocable" : "");
+    if (plan_naming(plan, contender) != ZKL_NAMING_CURATOR) {
+        fprintf(file, ", with the names of %s",
+                plan_naming(plan, contender) == ZKL_NAMING_KAZOO ? "kazoo" : "LeaderLatch");
+    }
     if (contender->permits > 0) {
         fprintf(file, ", a permit of %u", contender->permits);
     }

@@ -18,7 +18,7 @@ enum {
     PLAN_RESOURCES_MAX = 2,
     PLAN_CONTENDERS_MAX = 10,
     PLAN_TURNS_MAX = 4,
-    PLAN_FAULTS_MAX = 40,
+    PLAN_FAULTS_MAX = 44,
     PLAN_SETS_MAX = 8,
     PLAN_SET_RESOURCES = 3, /* one of them is used by nobody else; and stripes of a striped lock */
     PLAN_QUEUE_PATH_SIZE = 64,
@@ -174,6 +174,7 @@ typedef struct run_plan {
     uint64_t seed;
     int32_t tick_ms; /* of the servers */
     unsigned resource_count;
+    zkl_naming namings[PLAN_RESOURCES_MAX]; /* that of the contenders for a lock on it */
     size_t client_count;
     plan_client clients[PLAN_CLIENTS_MAX];
     size_t contender_count;
@@ -222,6 +223,11 @@ bool plan_leave_out(run_plan *plan, size_t part, bool left_out);
  *  stripes. */
 size_t plan_queue_count(const run_plan *plan);
 void plan_queue_path(const run_plan *plan, size_t number, char path[PLAN_QUEUE_PATH_SIZE]);
+
+/** Whose names the nodes of a contender have. */
+zkl_naming plan_naming(const run_plan *plan, const plan_contender *contender);
+/** Whose names contenders for a lock have in the queue with this path. */
+zkl_naming plan_naming_of(const run_plan *plan, const char *path);
 
 /** The most permits of a contender's semaphore, or 1. */
 unsigned plan_most_permits(const run_plan *plan);
