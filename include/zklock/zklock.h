@@ -44,38 +44,18 @@
  * 7. Programs that the process executes (exec) do not inherit a client's connections, event
  *    descriptor or files. They do inherit a connection that is just being made, and for each
  *    session the two ends of one of libzookeeper's pipes (docs/operations.md).
- * 8. zklock sees all locks of Curator and kazoo on the same node. Those libraries do not see all
- *    of zklock's locks. A lock that does not see a holder is granted beside it:
+ * 8. zklock sees all locks of Curator and kazoo on the same node (semaphores are none). Those
+ *    libraries do not see all of zklock's locks. A lock that does not see a holder is granted
+ *    beside it:
  *
- *      waits for a holder with              ZKL_EXCLUSIVE  ZKL_WRITE  ZKL_READ  a permit
- *      Curator InterProcessMutex            yes            NO         NO        NO
- *      Curator InterProcessReadWriteLock
- *        readLock                           NO             yes        shares    NO
- *        writeLock                          NO             yes        yes       NO
- *      kazoo Lock, ReadLock, WriteLock      NO             NO         NO        NO
- *        extra_lock_patterns=("lock-",)     yes            NO         NO        NO
- *        ...("lock-", "__READ__",
- *            "__WRIT__")                    yes            yes        yes       NO
+ *      waits for a holder with
  *
- *        subclass with _NODE_NAME "-lock-"  yes            NO         NO        NO
- *
- *    So share a resource with Curator's mutex by ZKL_EXCLUSIVE, and with its read/write lock by
- *    ZKL_READ and ZKL_WRITE. Curator and kazoo do not see each other either; a subclass of kazoo's
- *    Lock whose _NODE_NAME is "-lock-", with that pattern among its _EXCLUDE_NAMES, puts all three
- *    into one queue, by ZKL_EXCLUSIVE. Where kazoo's or LeaderLatch's code cannot change, and
- * nobody else uses the resource, the option `naming` gives zklock's nodes their names:
- *
- *      waits for a holder with kazoo's names  ZKL_EXCLUSIVE, ZKL_WRITE  ZKL_READ
- *      kazoo Lock                             yes                       NO
- *        WriteLock                            yes                       yes
- *        ReadLock                             yes                       shares
- *      Curator's locks, a LeaderLatch         NO                        NO
- *
- *      waits for a holder with the names of a LeaderLatch
- *      Curator LeaderLatch                    yes
- *      Curator's locks, kazoo's locks         NO
- *
- *    The semaphores of Curator and kazoo cannot be shared, and permits are refused beside them.
+ *    (KAZOO and LATCH: the option `naming`. Curator's mutex: InterProcessMutex and what is made
+ *    of it; its writer and reader: InterProcessReadWriteLock.) So share a resource with Curator's
+ *    mutex by ZKL_EXCLUSIVE, with its pair by ZKL_READ and ZKL_WRITE, and with kazoo by a subclass
+ *    of two lines in Python; or, where nobody can change the others, by `naming`.
+ *    docs/interoperability.md has the subclass, what was measured, and why each NO is one. The
+ *    semaphores of Curator and kazoo cannot be shared, and permits are refused beside them.
  *
  * Conventions
  * -----------

@@ -12,7 +12,6 @@
 
 /* Longer than any command of a contender that can still answer. */
 #define ANSWER_WITHIN_MS (3 * PATIENCE_MS)
-#define KAZOO_PATTERNS_MAX 4
 #define ANSWER_SIZE (ZKL_NODE_PATH_SIZE + 64)
 
 /* Close-on-exec: the next contender must not keep this one's pipe open. */
@@ -22,7 +21,6 @@ static void make_pipe(int ends[2]) {
     }
 }
 
-/* The program is looked for in PATH where its name has no slash. */
 static void spawn(struct process *process, char *const *arguments) {
     int to[2];
     int from[2];
@@ -32,7 +30,7 @@ static void spawn(struct process *process, char *const *arguments) {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-    if (posix_spawnp(&process->pid, arguments[0], &actions, NULL, arguments, environ) != 0) {
+    if (posix_spawn(&process->pid, arguments[0], &actions, NULL, arguments, environ) != 0) {
         give_up("cannot start %s", arguments[0]);
     }
     posix_spawn_file_actions_destroy(&actions);
@@ -82,37 +80,6 @@ void process_start(struct process *process, const struct process_options *option
     snprintf(resource, sizeof resource, "%s", options->resource);
     spawn(process, (char *[]){ program, hosts, timeout, resource, fail_on_session_expiry,
                                lease_tick, permits, NULL });
-    be_introduced(process);
-}
-
-void process_start_curator(struct process *process, const char *hosts, const char *path) {
-    char java[] = "java";
-    char heap[] = "-Xmx64m";
-    char class_path_option[] = "-cp";
-    char class_path[] = CURATOR_CLASS_PATH;
-    char program[] = CURATOR_CONTENDER_SOURCE;
-    char hosts_copy[ZKL_HOSTS_MAX + 1];
-    char path_copy[ZKL_NODE_PATH_SIZE];
-    snprintf(hosts_copy, sizeof hosts_copy, "%s", hosts);
-    snprintf(path_copy, sizeof path_copy, "%s", path);
-    spawn(process, (char *[]){ java, heap, class_path_option, class_path, program, hosts_copy,
-                               path_copy, NULL });
-    be_introduced(process);
-}
-
-void process_start_kazoo(struct process *process, const char *hosts, const char *path,
-                         char *const patterns[]) {
-    char python[] = "/usr/bin/python3";
-    char program[] = KAZOO_CONTENDER;
-    char hosts_copy[ZKL_HOSTS_MAX + 1];
-    char path_copy[ZKL_NODE_PATH_SIZE];
-    char *command[4 + KAZOO_PATTERNS_MAX + 1] = { python, program, hosts_copy, path_copy };
-    snprintf(hosts_copy, sizeof hosts_copy, "%s", hosts);
-    snprintf(path_copy, sizeof path_copy, "%s", path);
-    for (size_t i = 0; i < KAZOO_PATTERNS_MAX && patterns[i] != NULL; i++) {
-        command[4 + i] = patterns[i];
-    }
-    spawn(process, command);
     be_introduced(process);
 }
 

@@ -1,7 +1,6 @@
 /*
- * A contender in a process of its own: the program contender.c, or one of
- * Curator's or kazoo's, which reads one command a line from a pipe and answers each with
- * one line. One command at a time.
+ * A contender in a process of its own: the program contender.c, which reads one command a line from
+ * a pipe and answers each with one line. One command at a time.
  */
 #pragma once
 
@@ -30,11 +29,6 @@ struct process_options {
 
 /** Ends the program where the contender cannot open its client. */
 void process_start(struct process *process, const struct process_options *options);
-/** A contender of Curator's for the resource whose node has that path: CuratorContender.java. */
-void process_start_curator(struct process *process, const char *hosts, const char *path);
-/** One of kazoo's: kazoo_contender.py. Its extra_lock_patterns, and NULL behind them. */
-void process_start_kazoo(struct process *process, const char *hosts, const char *path,
-                         char *const patterns[]);
 /** The client is closed first, unless it was killed; returns when it is gone. */
 void process_end(struct process *process);
 /** SIGKILL, SIGSTOP or SIGCONT; after the first, process_end is still due. */

@@ -22,11 +22,16 @@ WORKERS = 5
 
 
 class Run:
-    def __init__(self, cores_only):
-        self.core = cores_only
+    """`extent` says of which cells all steps are run."""
+
+    def __init__(self, extent):
+        self.extent = extent
         self.client = servers.connect()
         self.root = f"/interop-{uuid.uuid4().hex[:8]}"
         self.numbers = itertools.count(1)
+
+    def shows(self, cell):
+        return self.extent == "all" or (self.extent == "core" and cell.is_core)
 
     def stage(self, sides):
         return Stage(self.client, f"{self.root}/{next(self.numbers)}", sides)
@@ -103,7 +108,7 @@ def rows_of(chosen):
 def run_all(run, chosen, beside):
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         shown = {cell.name: pool.submit(work, run.show, cell) for cell in chosen
-                 if cell.is_sound() and (cell.is_core or not run.core)}
+                 if cell.is_sound() and run.shows(cell)}
         specials_found = [pool.submit(work, run.run_special, one) for one in beside]
         met = {way: [pool.submit(work, run.meet, row, way) for row in rows_of(chosen)] for way in ("they", "we")}
         ways = {way: collections.ChainMap(*(one.result() for one in rows)) for way, rows in met.items()}
@@ -117,6 +122,7 @@ def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--core", action="store_true")
+    parser.add_argument("--closed", action="store_true")
     parser.add_argument("--output", required=True)
     return parser.parse_args()
 
@@ -125,9 +131,9 @@ def main():
     asked = arguments()
     logging.disable(logging.CRITICAL)  # of connections that the harness itself ends
     begin = time.monotonic()
-    chosen = [cell for cell in table.load() if asked.only in cell.name]
-    beside = [one for one in specials() if asked.only in one.name]
-    run = Run(asked.core)
+    chosen = [cell for cell in table.load() if asked.only in cell.name and (cell.is_core or not asked.closed)]
+    beside = [one for one in specials() if asked.only in one.name and (one.name == "Revoker" or not asked.closed)]
+    run = Run("none" if asked.closed else "core" if asked.core else "all")
     results = {"date": datetime.date.today().isoformat(), "versions": libraries.versions(run.client),
                **run_all(run, chosen, beside)}
     with open(asked.output, "w", encoding="utf-8") as file:

@@ -17,6 +17,7 @@ ROUNDS = 250
 COUNT_WITHIN_S = 240
 SHORT_SESSION_MS = 2000
 SHORT_WAIT_MS = 500
+UNSIGNED = (1 << 64) - 1
 # How long a client may take to find out that its session has ended, or that it is connected again.
 NEWS_WITHIN_S = 15
 
@@ -322,14 +323,16 @@ def seen(stage):
     """Ours holds and theirs waits: what each library, and the command, says of the queue."""
     ours, theirs = stage.sides
     holder, waiter = stage.one(ours), stage.one(theirs)
-    mine = holder.acquire()
+    holder.acquire()
     waiter.begin_acquire()
     stage.await_queue(2)
-    measured = {"ours": listed(holder, stage), "theirs": listed(waiter, stage)}
+    measured = {"ours": listed(holder), "theirs": listed(waiter)}
     if ours.library == "zklock":
-        measured["command"] = listed_by_command(stage)
-        require(measured["ours"] == measured["command"] == 2, f"not both are shown: {measured}")
-        require(mine.rpartition("/")[2] in stage.tree.children(), "its node is another one")
+        require(measured["ours"] == 2, f"not both are shown: {measured}")
+        told = [(one["holds"], int(one["session"], 16)) for one in told_by_command(stage)]
+        expected = [(True, holder.session_id & UNSIGNED), (False, waiter.session_id & UNSIGNED)]
+        require(told == expected, f"zklock status: {told} in the place of {expected}")
+        measured["command"] = len(told)
     holder.release()
     waiter.granted()
     waiter.release()
@@ -337,7 +340,7 @@ def seen(stage):
     return measured
 
 
-def listed(contender, stage):
+def listed(contender):
     """How many of the queue it shows; none: it has no such thing."""
     answer = contender.ask("contenders")
     if answer.status != "ok":
@@ -345,21 +348,29 @@ def listed(contender, stage):
     return len(json.loads(answer.text))
 
 
-def listed_by_command(stage):
+def told_by_command(stage):
     said = subprocess.run([libraries.COMMAND, "status", "--json", stage.path], capture_output=True, text=True,
                           check=True, env={**os.environ, "ZKLOCK_HOSTS": servers.HOSTS})
-    return len(json.loads(said.stdout)["contenders"])
+    return json.loads(said.stdout)["contenders"]
 
 
 def revoker(stage):
-    """Each asks the other's holder for the lock, by its own means, and the holder is told."""
+    """Each asks the other's holder for the lock, by its own means; it is told once, and lets it in."""
     ours, theirs = map(stage.one, stage.sides)
     for holder, other in ((theirs, ours), (ours, theirs)):
         node = holder.acquire()
+        require(holder.ask("told revoked").text == "0", f"{holder.name} was told before it was asked")
+        other.begin_acquire()
+        stage.await_queue(2)
         told = other.ask(f"revoke {node}")
         require(told.status == "ok", f"{other.name}: {told}")
         wait_until(lambda one=holder: one.ask("told revoked").text == "1", f"{holder.name} is told", NEWS_WITHIN_S)
+        stage.still_waits(other)
+        require(holder.ask("told revoked").text == "1", f"{holder.name} was told twice")
         holder.release()
+        other.granted()
+        other.release()
+        stage.await_queue(0)
     return {}
 
 
