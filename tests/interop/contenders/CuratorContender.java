@@ -36,7 +36,7 @@ import org.apache.zookeeper.data.ACL;
 /** A contender of Curator: the lines of protocol.md. Its kinds are in {@link #lockOf}. */
 final class CuratorContender {
     private static final int CONNECT_TIMEOUT_MS = 30000;
-    private static final int COUNT_WITHIN_MS = 60000;
+    private static final int COUNT_WITHIN_MS = 20000;
     private static final int PERMITS = 2;
     private static final long FOREVER_MS = Long.MAX_VALUE / 2;
 

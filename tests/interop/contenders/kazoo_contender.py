@@ -15,7 +15,7 @@ from kazoo.protocol.states import KazooState
 from kazoo.recipe.lock import Lock, ReadLock, Semaphore, WriteLock
 from kazoo.security import make_acl
 
-COUNT_WITHIN_S = 60
+COUNT_WITHIN_S = 20
 PERMITS = 2
 
 

@@ -14,7 +14,7 @@
 #define COMMAND_SIZE 1536
 #define DIGITS 20
 /* Of each acquire of `count`. */
-#define COUNT_WITHIN_MS 60000
+#define COUNT_WITHIN_MS 20000
 #define INSIDE_MS 1
 
 /* The work that is to be done, if any: the main thread hands it over, the other takes it. */

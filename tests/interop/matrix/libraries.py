@@ -5,6 +5,7 @@ import subprocess
 from .contender import Contender
 from .jars import JARS
 from .servers import HOSTS, TOP
+from .table import is_reader
 
 # Where CMake and tests/interop/run have put what they made.
 BUILD = os.environ.get("ZKLOCK_BUILD", f"{TOP}/build/debug")
@@ -22,12 +23,10 @@ PROGRAMS = {
 }
 COMMAND = f"{BUILD}/command/zklock"
 SESSION_MS = 6000
-# Kinds whose holders share.
-READERS = ("read", "reader", "kazoo-read", "read-patterns", "shared-read")
 
 
 def start(side, library, kind, path, hosts=HOSTS, session_ms=SESSION_MS):
-    return Contender(side, [*PROGRAMS[library], hosts, path, str(session_ms), kind], kind in READERS)
+    return Contender(side, [*PROGRAMS[library], hosts, path, str(session_ms), kind], is_reader(kind))
 
 
 def package(name):

@@ -106,8 +106,10 @@ def rows_of(chosen):
 
 
 def run_all(run, chosen, beside):
+    """The longest first, so that none is left alone at the end: a step that fails takes its time."""
+    longest_first = sorted(chosen, key=lambda cell: "defects" not in cell.peer)
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        shown = {cell.name: pool.submit(work, run.show, cell) for cell in chosen
+        shown = {cell.name: pool.submit(work, run.show, cell) for cell in longest_first
                  if cell.is_sound() and run.shows(cell)}
         specials_found = [pool.submit(work, run.run_special, one) for one in beside]
         met = {way: [pool.submit(work, run.meet, row, way) for row in rows_of(chosen)] for way in ("they", "we")}

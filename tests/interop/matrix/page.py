@@ -121,7 +121,7 @@ def defects(readings):
         found = readings.cells[cell.ours, cell.library, cell.kind]
         for step, one in found.get("steps", {}).items():
             if not one["passed"]:
-                said.append((cell.peer["title"], cell.defect_of(step), step))
+                said.append((cell.peer["title"], cell.defect_of(step)["text"], step))
     rows = {}
     for title, text, step in said:
         steps = rows.setdefault((title, text), [])

@@ -4,7 +4,12 @@ import tomllib
 
 TABLE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cells.toml")
 WORDS = ("waits", "shares", "beside", "refused", "hangs", "fails", "dies")
-READERS = ("read", "kazoo-read")
+# Kinds whose holders share: ours first.
+READERS = ("read", "kazoo-read", "reader", "read-patterns", "shared-read")
+
+
+def is_reader(kind):
+    return kind in READERS
 
 
 def table():
@@ -37,12 +42,12 @@ class Cell:
         return {self.they, self.we} <= {"waits", "shares"}
 
     def shares(self):
-        return self.they == self.we == "shares"
+        """One of the two at least, both of which read: then there is no order."""
+        return "shares" in (self.they, self.we)
 
     def defect_of(self, step):
         """Of the peer, which is why the step fails; none is known: None."""
-        return next((one["text"] for one in self.peer.get("defects", []) if step in one["steps"]
-                     and self.ours in one.get("beside", self.ours).split()), None)
+        return next((one for one in self.peer.get("defects", []) if step in one["steps"]), None)
 
 
 def name_of(ours, library, kind):

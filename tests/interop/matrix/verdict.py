@@ -21,14 +21,14 @@ def of_directions(cell, found):
 
 
 def of_steps(cell, found):
-    """A step may fail only by a known defect of the peer, which it shows alone as well."""
+    """A step may fail only by a known defect of the peer, of which one of its steps fails with the peer alone as well."""
     for step, measured in found.get("steps", {}).items():
         if measured["passed"]:
             continue
-        defect, alone = cell.defect_of(step), found["alone"][step]
-        if defect is None or alone["passed"]:
-            yield (f"{cell.name}: {step}: {measured['failed']}; the peer alone: {alone.get('failed', 'passes')};"
-                   f" known: {defect}")
+        defect, alone = cell.defect_of(step), found["alone"]
+        if defect is None or all(alone[other]["passed"] for other in alone if other in defect["steps"]):
+            yield (f"{cell.name}: {step}: {measured['failed']}; the peer alone: {alone[step].get('failed', 'passes')};"
+                   f" known: {'no defect' if defect is None else defect['text']}")
 
 
 def of_special(found):
