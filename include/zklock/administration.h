@@ -209,8 +209,9 @@ ZKL_API int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadl
  * node      its name below the resource, as zkl_contender has it.
  *
  * Returns ZKL_OK, ZKL_NO_NODE (the resource has no such node), ZKL_NO_PERMISSION (also if the node
- * is protected), ZKL_INVALID_ARGUMENT (also if the name is not that of a contender), or a status
- * named at the top of this header. After ZKL_TIMEOUT the contender may have been asked, or not.
+ * is protected), ZKL_INVALID_ARGUMENT (also if the name is not that of a contender, or is that of a
+ * Curator LeaderLatch, which cannot be asked), or a status named at the top of this header. After
+ * ZKL_TIMEOUT the contender may have been asked, or not.
  */
 ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
                             int64_t timeout_ms);

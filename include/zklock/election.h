@@ -86,9 +86,9 @@ typedef struct zkl_election_options {
     const char *resource_class;
     const char *node_acl;
     const char *parent_acl;
-    /** As in zkl_lock_options: ZKL_NAMING_LEADER_LATCH to elect beside Curator's LeaderLatch,
-     *  ZKL_NAMING_KAZOO beside kazoo's Election. Curator's LeaderSelector is an InterProcessMutex,
-     * and needs none. */
+    /** As in zkl_lock_options: ZKL_NAMING_LEADER_LATCH to elect beside Curator's LeaderLatch (not
+     *  with resignation_asked), ZKL_NAMING_KAZOO beside kazoo's Election. Curator's LeaderSelector
+     *  is an InterProcessMutex, and needs none. */
     zkl_naming naming;
     int32_t reserved; /* 0 */
 } zkl_election_options;

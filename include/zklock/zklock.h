@@ -284,7 +284,8 @@ typedef enum zkl_naming {
      *  ReadLock (ZKL_READ), so that these need no options and no subclass. A writer cannot be
      *  downgraded. Not for permits. */
     ZKL_NAMING_KAZOO = 1,
-    /** Those of Curator's LeaderLatch. ZKL_EXCLUSIVE only. Not for permits. */
+    /** Those of Curator's LeaderLatch. ZKL_EXCLUSIVE only. Not for permits, and not with
+     *  `revocable`. */
     ZKL_NAMING_LEADER_LATCH = 2
 } zkl_naming;
 

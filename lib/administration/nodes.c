@@ -59,6 +59,10 @@ int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
                     int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
     ZKL_TRY(check_node(node));
+    if (zkl_node_name_parse(node).naming == ZKL_NAMING_LEADER_LATCH) {
+        return zkl_refuse("node", node,
+                          "is that of a LeaderLatch: the latch behind it would miss its release");
+    }
     if (zkl_node_name_is_protected(node)) {
         zkl_error_note("node", node, "is protected: its lock was not opened as revocable");
         return ZKL_NO_PERMISSION;

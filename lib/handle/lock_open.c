@@ -48,6 +48,11 @@ static int check_lock_options(const zkl_lock_options *options) {
     ZKL_TRY(zkl_validate_range("revocable", options->revocable, 0, 1));
     ZKL_TRY(zkl_validate_range("naming", options->naming, 0, ZKL_NAMING_LEADER_LATCH));
     ZKL_TRY(check_naming(options->naming, options->permits));
+    if (options->revocable != 0 && options->naming == ZKL_NAMING_LEADER_LATCH) {
+        return zkl_refuse("option", "naming",
+                          "is that of LeaderLatch, which does not go with revocable: a latch that "
+                          "waits would miss the release of a holder that was asked");
+    }
     if (options->state_callback == NULL &&
         options->tell_contended + options->tell_granted + options->revocable > 0) {
         return zkl_refuse(options->tell_contended != 0 ? "tell_contended"

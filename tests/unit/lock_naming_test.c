@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "support/borrower.h"
+#include "zklock/administration.h"
 #include "zklock/election.h"
 
 enum { LONG_MS = 60000 };
@@ -159,6 +160,38 @@ TEST(candidate_has_the_names_of_a_latch) {
     options.reserved = 0;
     options.naming = (zkl_naming)-1;
     EXPECT_REFUSED(zkl_election_open(other.client, "stock", &options, &election), "naming");
+    end();
+}
+
+static void never_called(void *arg, int64_t term) {
+    (void)arg;
+    (void)term;
+    EXPECT(false);
+}
+
+static void ignore_news(void *arg, const zkl_lock_event *event) {
+    (void)arg;
+    (void)event;
+}
+
+/* A latch that waits hears of a change, ignores it, and has no watch left for the deletion. */
+TEST(nobody_asks_for_what_a_latch_may_wait_for) {
+    zkl_lock *lock = NULL;
+    zkl_election *election = NULL;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_election_options its_options = ZKL_ELECTION_OPTIONS_INIT;
+    begin(ZKL_EXCLUSIVE, ZKL_NAMING_LEADER_LATCH, ZKL_EXCLUSIVE, ZKL_NAMING_KAZOO);
+    options.naming = ZKL_NAMING_LEADER_LATCH;
+    options.revocable = 1;
+    options.state_callback = ignore_news;
+    EXPECT_REFUSED(zkl_lock_open(one.client, "stock", &options, &lock), "revocable");
+    its_options.naming = ZKL_NAMING_LEADER_LATCH;
+    its_options.resignation_asked = never_called;
+    EXPECT_REFUSED(zkl_election_open(one.client, "stock", &its_options, &election), "revocable");
+    EXPECT_REFUSED(zkl_node_revoke(one.client, "stock",
+                                   "_c_0a1b2c3d-4e5f-4678-9abc-def012345678-latch-0000000001",
+                                   1000),
+                   "LeaderLatch");
     end();
 }
 
