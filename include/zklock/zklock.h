@@ -50,12 +50,13 @@
  *
  *      waits for a holder with
  *
- *    (KAZOO and LATCH: the option `naming`. Curator's mutex: InterProcessMutex and what is made
- *    of it; its writer and reader: InterProcessReadWriteLock.) So share a resource with Curator's
- *    mutex by ZKL_EXCLUSIVE, with its pair by ZKL_READ and ZKL_WRITE, and with kazoo by a subclass
- *    of two lines in Python; or, where nobody can change the others, by `naming`.
- *    docs/interoperability.md has the subclass, what was measured, and why each NO is one. The
- *    semaphores of Curator and kazoo cannot be shared, and permits are refused beside them.
+ *    KAZOO and LATCH: the option `naming`. Curator's mutex: InterProcessMutex, and what is made
+ *    of it; its writer and reader: InterProcessReadWriteLock. Who hangs, fails or dies does so by a
+ *    defect of its own. So share a resource with Curator's mutex by ZKL_EXCLUSIVE, with its pair by
+ *    ZKL_READ and ZKL_WRITE, and with kazoo by a subclass of two lines in Python; or, where nobody
+ *    can change the others, by `naming`. docs/interoperability.md has the subclass, what was
+ *    measured, and why each NO is one. The semaphores of Curator and kazoo cannot
+ *    be shared, and permits are refused beside them.
  *
  * Conventions
  * -----------

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What ZooKeeper's own locks and go-zookeeper's do wrong, each shown once: alone, where it does not take zklock.
 
-recipes.md tells of them. A test of a defect fails when the library no longer has it: then that page is to be changed.
+docs/interoperability.md tells of them. A test of a defect fails when the library no longer has it: then that page is to be changed.
 """
 import re
 import time

@@ -84,12 +84,13 @@ def header_lines(readings):
 def steps_of(readings):
     """A row for each sound cell: what all steps said."""
     rows = []
-    for cell in readings.cells.values():
-        if "steps" in cell:
-            steps = cell["steps"]
+    for cell in table.load():
+        steps = readings.cells[cell.ours, cell.library, cell.kind].get("steps")
+        if steps:
             failed = [name for name, one in steps.items() if not one["passed"]]
-            rows.append([f"{ours_title(readings, cell['ours'])} and {peer_title(readings, cell)}", counted(steps), killed(steps),
-                         f"{len(steps) - len(failed)} of {len(steps)}", "; ".join(failed)])
+            title = f"{readings.known['ours'][cell.ours]} and {theirs_title(readings, cell.peer)}"
+            rows.append([title, counted(steps), killed(steps), f"{len(steps) - len(failed)} of {len(steps)}",
+                         "; ".join(failed)])
     return markdown(["", "acquisitions, overlaps, lost updates", "a killed holder's lock passes on after", "steps passed",
                      "failed"], rows)
 
@@ -105,13 +106,8 @@ def killed(steps):
     return ", ".join(f"{one} s" for one in said if one is not None)
 
 
-def ours_title(readings, ours):
-    return next(column["title"] for column in readings.columns if ours in column["ours"])
-
-
-def peer_title(readings, cell):
-    return next(peer["title"] for peer in readings.known["peer"]
-                if (peer["library"], peer["kind"]) == (cell["library"], cell["kind"]))
+def theirs_title(readings, peer):
+    return f"{readings.known['library'][peer['library']]} {peer['title']}"
 
 
 def defects(readings):
@@ -121,7 +117,7 @@ def defects(readings):
         found = readings.cells[cell.ours, cell.library, cell.kind]
         for step, one in found.get("steps", {}).items():
             if not one["passed"]:
-                said.append((cell.peer["title"], cell.defect_of(step)["text"], step))
+                said.append((theirs_title(readings, cell.peer), cell.defect_of(step)["text"], step))
     rows = {}
     for title, text, step in said:
         steps = rows.setdefault((title, text), [])
@@ -136,12 +132,11 @@ def defects(readings):
 def reasons(readings):
     """Of each NO; one that has none is an error."""
     entries = readings.known["no"]
-    for row in readings.known["row"]:
-        for peer in row["peers"]:
-            for column in readings.columns:
-                for ours in column["ours"]:
-                    if readings.word(ours, peer, "they") not in ("yes", "shares") and not reason_of(entries, ours, peer):
-                        raise ValueError(f"{ours}, {peer}: a NO without a reason in cells.toml")
+    for cell in table.load():
+        peer = f"{cell.library} {cell.kind}"
+        words = {readings.word(cell.ours, peer, way) for way in ("they", "we")}
+        if words & {"NO", "fails", "dies"} and not reason_of(entries, cell.ours, peer):
+            raise ValueError(f"{cell.name}: a NO without a reason in cells.toml")
     return markdown(["who does not wait", "for", "why", "what a yes would cost; what to do"],
                     [[one["who"], one["whom"], one["why"], one["cost"]] for one in entries])
 
@@ -208,12 +203,21 @@ def publish(path):
     return 0
 
 
+def untested_lines():
+    """Of the page's classes in Python: those that the contender has not."""
+    contender = read(f"{TOP}/tests/interop/contenders/kazoo_contender.py")
+    blocks = re.findall(r"```python\n(.*?)```", read(PAGE), re.S)
+    return [line for block in blocks for line in block.splitlines()
+            if line.startswith("    ") and "#" not in line and line not in contender]
+
+
 def check():
     results = json.loads(read(RESULTS))
     wrong = [f"docs/interoperability/results.json and tests/interop/cells.toml: {one}" for one in mismatches(results)]
     wrong += [f"{os.path.relpath(path, TOP)}: not what docs/interoperability/results.json gives;"
               " tests/interop/run --publish --output docs/interoperability/results.json writes it"
               for path, text in texts_of(results).items() if text != read(path)]
+    wrong += [f"docs/interoperability.md: not what kazoo_contender.py has: {line}" for line in untested_lines()]
     print(*wrong, sep="\n", end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
 
