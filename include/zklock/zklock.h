@@ -48,7 +48,27 @@
  *    libraries do not see all of zklock's locks. A lock that does not see a holder is granted
  *    beside it:
  *
- *      waits for a holder with
+ *      waits for a holder with          EXCLUSIVE  WRITE   READ    permit  KAZOO   its READ  LATCH
+ *      Curator's mutex, LeaderSelector  yes        NO      NO      NO      NO      NO        NO
+ *        its writer                     NO         yes     yes     NO      NO      NO        NO
+ *        its reader                     NO         yes     shares  NO      NO      shares    NO
+ *        its LeaderLatch                NO         NO      NO      NO      NO      NO        yes
+ *        its semaphores                 NO         NO      NO      refused NO      NO        NO
+ *      kazoo, subclass with -lock-      yes        NO      NO      NO      NO      NO        NO
+ *        with -__WRIT__                 yes        yes     yes     NO      NO      NO        NO
+ *        with -__READ__                 yes        yes     shares  NO      NO      shares    NO
+ *      kazoo Lock, Election             NO         NO      NO      NO      yes     NO        NO
+ *        WriteLock                      NO         NO      NO      NO      yes     yes       NO
+ *        ReadLock                       NO         NO      shares  NO      hangs   shares    NO
+ *        extra_lock_patterns "lock-"    yes        NO      NO      NO      yes     NO        NO
+ *        and "__READ__", "__WRIT__"     yes        yes     yes     NO      yes     NO        NO
+ *          WriteLock                    yes        yes     yes     NO      yes     yes       NO
+ *          ReadLock                     hangs      hangs   hangs   NO      hangs   shares    NO
+ *        Semaphore                      NO         NO      NO      NO      NO      NO        NO
+ *      ZooKeeper's zkr_lock             yes        NO      NO      yes     dies    dies      yes
+ *        WriteLock                      hangs      NO      NO      yes     NO      NO        yes
+ *        asked again every 100 ms       yes        NO      NO      yes     NO      NO        yes
+ *      go-zookeeper's Lock              yes        fails   fails   yes     fails   fails     yes
  *
  *    KAZOO and LATCH: the option `naming`. Curator's mutex: InterProcessMutex, and what is made
  *    of it; its writer and reader: InterProcessReadWriteLock. Who hangs, fails or dies does so by a

@@ -15,7 +15,7 @@ PROTOCOL = f"{TOP}/docs/internals/protocol.md"
 HEADER = f"{TOP}/include/zklock/zklock.h"
 PLACE = re.compile(r"(<!-- tests/interop: (\w+) -->\n)(.*?)(<!-- end -->\n)", re.S)
 # Of the header: from its first line to the next empty one.
-HEADER_PLACE = re.compile(r"(?m)^ \*      waits for a holder with .*\n(?: \*      .*\n)*")
+HEADER_PLACE = re.compile(r"(?m)^ \*      waits for a holder with.*\n(?: \*      .*\n)*")
 # The steps that show whether a queue of both goes on.
 QUEUES = ("counter", "mixed counter", "order")
 WORDS = {"waits": "yes", "shares": "shares", "beside": "NO", "refused": "refused", "hangs": "hangs", "fails": "fails",
@@ -198,6 +198,7 @@ def publish(path):
         print("tests/interop/run: what was found is not what cells.toml expects:", *wrong, sep="\n", file=sys.stderr)
         return 1
     write(RESULTS, json.dumps(results, ensure_ascii=False, indent=0, sort_keys=True) + "\n")
+    results = json.loads(read(RESULTS))  # in the order in which --check has them
     for name, text in texts_of(results).items():
         write(name, text)
     return 0

@@ -22,8 +22,8 @@ UNSIGNED = (1 << 64) - 1
 NEWS_WITHIN_S = 15
 
 
-def require(holds, what):
-    if not holds:
+def require(condition, what):
+    if not condition:
         raise Unexpected(what)
 
 
@@ -35,10 +35,8 @@ WAITS, BESIDE, REFUSED, HANGS, FAILS, DIES = "waits", "beside", "refused", "hang
 def meet(stage, holder, other):
     """What the other side does while the first one holds. Both have acquired before: a first time is slow in Java."""
     holder, other = stage.one(holder), stage.one(other)
-    answer = holder.ask("acquire -1")
-    if answer.status == "refused":  # the other has been there before
-        return {"met": REFUSED, "text": answer.text[:200]}
-    require(answer.status == "ok", f"{holder.name}: {answer}")
+    if not holds(holder):
+        return {"met": REFUSED, "text": "it does not hold where the other has been"}
     holder.release()
     stage.await_queue(0)
     try:
@@ -53,6 +51,13 @@ def meet(stage, holder, other):
     return {**first, **found}
 
 
+def holds(one):
+    """False: it is refused, because of what the other side has left."""
+    answer = one.ask("acquire -1")
+    require(answer.status in ("ok", "refused"), f"{one.name}: {answer}")
+    return answer.status == "ok"
+
+
 def acquire_once(stage, one):
     answer = one.ask("acquire -1")
     if answer.status != "ok":
@@ -63,7 +68,8 @@ def acquire_once(stage, one):
 
 
 def met(stage, holder, other):
-    holder.acquire()
+    if not holds(holder):
+        return {"met": REFUSED, "text": "it does not hold where the other has been"}
     before = stage.tree.count()
     other.begin_acquire()
     await_answer_or_place(stage, other, before)
@@ -85,8 +91,8 @@ def at_once(stage, holder, other, answer):
         return {"met": FAILS, "text": answer.text[:200]}
     require(answer.status in ("ok", "refused"), f"{other.name}: {answer}")
     if answer.status == "ok":
-        holds = holder.ask("held")
-        require(holds.status in ("ok", "unsupported"), f"{holder.name} has lost what it holds: {holds}")
+        says = holder.ask("held")
+        require(says.status in ("ok", "unsupported"), f"{holder.name} has lost what it holds: {says}")
         other.release()
     holder.release()
     stage.await_queue(0)
