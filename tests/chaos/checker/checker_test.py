@@ -1,0 +1,195 @@
+"""The checker finds what is planted, and nothing in correct runs.
+
+    cd tests/chaos && python3 -m unittest checker.checker_test
+"""
+import functools
+import json
+import os
+import pathlib
+import re
+import tempfile
+import unittest
+
+from . import history, rules, transactions  # noqa: F401  (rules register themselves)
+from .judge import RULES
+from .main import judge
+from .made_nemesis import MadeRun
+from .plants import PLANTS, Copy, NoPlace
+from .transactions import Clock, read_one
+
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
+RUNS = {"calm": {"grants": 170, "processes": 3, "handles": 4, "faults": False, "pause": 3000 * 10**6},
+        "lonely": {"grants": 120, "processes": 1, "handles": 1, "faults": False, "pause": 300 * 10**6},
+        "stormy": {"grants": 400, "processes": 3, "handles": 3, "pause": 600 * 10**6}}
+SEEDS = range(1, 9)  # in one of them there is a place for each plant
+CORRECT_SEEDS = int(os.environ.get("CHECKER_SEEDS", "6"))
+
+
+@functools.lru_cache(None)
+def made(kind, seed):
+    return MadeRun(seed, **RUNS[kind])
+
+
+def judged(lines, transactions, chosen=None):
+    clock = Clock((line["at"], line["real_ns"]) for line in lines if line["event"] == "clock")
+    return judge(lines, read_one(transactions, clock), chosen)
+
+
+def planted(plant):
+    """What its rule finds in the first run that has a place for it."""
+    for seed in SEEDS:
+        copy = Copy(made(plant.run, seed))
+        try:
+            plant.put(copy)
+        except NoPlace:
+            continue
+        return judged(*copy.finished(), [RULES[plant.rule]]).found
+    raise AssertionError(f"{plant.name}: no run has a place for it")
+
+
+class Correct(unittest.TestCase):
+    def expect_nothing(self, kind, seeds):
+        for seed in seeds:
+            run = made(kind, seed)
+            found = judged(run.lines, run.transactions)
+            self.assertGreater(found.world.grants, 80)
+            self.assertEqual([str(one) for one in found.examples], [], f"run {kind}, seed {seed}")
+
+    def test_calm_runs_have_no_violation(self):
+        self.expect_nothing("calm", range(1, 1 + CORRECT_SEEDS // 2))
+
+    def test_runs_of_one_process_have_no_violation(self):
+        self.expect_nothing("lonely", range(1, 1 + CORRECT_SEEDS // 2))
+
+    def test_runs_among_faults_have_no_violation(self):
+        self.expect_nothing("stormy", range(1, 1 + CORRECT_SEEDS))
+
+
+class Planted(unittest.TestCase):
+    def test_each_rule_has_a_plant(self):
+        self.assertEqual(set(RULES), {plant.rule for plant in PLANTS})
+
+
+def add_plant(plant):
+    def test(self):
+        self.assertIn(plant.rule, planted(plant), f"{plant.name} is not found")
+
+    setattr(Planted, f"test_{plant.name}_is_found", test)
+
+
+for one in PLANTS:
+    add_plant(one)
+
+
+class Union(unittest.TestCase):
+    """Of the logs of three servers."""
+
+    def committed(self, *logs):
+        """logs: the transactions of each server."""
+        with tempfile.TemporaryDirectory() as directory:
+            files = []
+            for number, log in enumerate(logs, 1):
+                path = pathlib.Path(directory) / f"{number}.jsonl"
+                path.write_text("".join(json.dumps(one) + "\n" for one in log), encoding="utf-8")
+                files.append((str(number), path))
+            return [one["zxid"] for one in transactions.committed(transactions.by_zxid(files), 2)]
+
+    @staticmethod
+    def one(epoch, counter, *parts, session="0x1"):
+        return {"zxid": (epoch << 32) + counter, "time_ms": counter, "session": session, "parts": list(parts)}
+
+    def test_what_two_of_three_have_is_committed(self):
+        first, second = self.one(1, 1, ["check", "/"]), self.one(1, 2, ["check", "/"])
+        self.assertEqual(self.committed([first, second], [first], [second]), [first["zxid"], second["zxid"]])
+
+    def test_what_comes_before_it_in_its_epoch_is_committed(self):
+        first, second = self.one(1, 1, ["check", "/"]), self.one(1, 2, ["check", "/"])
+        self.assertEqual(self.committed([first, second], [second], []), [first["zxid"], second["zxid"]])
+
+    def test_what_a_leader_alone_wrote_down_is_not(self):
+        lost = self.one(1, 1, ["create", "/a-0000000001", 1, ""])
+        later = self.one(2, 1, ["create", "/b-0000000001", 1, ""])
+        self.assertEqual(self.committed([lost, later], [later], [later]), [later["zxid"]])
+
+    def test_what_a_later_transaction_builds_on_is_committed(self):
+        kept = self.one(1, 1, ["create", "/a-0000000001", 1, ""])
+        later = self.one(2, 1, ["close", ["/a-0000000001"]])
+        self.assertEqual(self.committed([kept, later], [later], [later]), [kept["zxid"], later["zxid"]])
+
+    def test_a_deletion_is_committed_if_its_session_had_nothing_to_delete_at_its_end(self):
+        gone = self.one(1, 1, ["delete", "/a-0000000001"])
+        self.assertEqual(len(self.committed([gone], [end := self.one(2, 1, ["close", []])], [end])), 2)
+        self.assertEqual(len(self.committed([gone], [end := self.one(2, 1, ["close", ["/a-0000000001"]])], [end])), 1)
+
+    def test_each_epoch_can_end_with_what_nobody_else_saw(self):
+        lost = [self.one(epoch, 1, ["create", f"/{epoch}-0000000001", 1, ""]) for epoch in (1, 2, 3)]
+        last = self.one(4, 1, ["check", "/"])
+        self.assertEqual(self.committed([*lost, last], [last], []), [last["zxid"]])
+
+    def test_one_number_with_two_contents_is_told(self):
+        with self.assertRaises(transactions.ServersDisagree):
+            self.committed([self.one(1, 1, ["check", "/"])], [self.one(1, 1, ["check", "/other"])], [])
+
+    def test_a_step_of_the_clock_is_followed(self):
+        clock = Clock([(10, 1010), (20, 5020)])
+        self.assertEqual([clock.boottime(real) for real in (1012, 5019, 5025)], [12, 4019, 25])
+
+
+class Histories(unittest.TestCase):
+    def read(self, text):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "c.jsonl"
+            path.write_text(text, encoding="utf-8")
+            return [line["at"] for line in history.merged([path])]
+
+    def test_threads_that_were_held_up_are_put_in_order(self):
+        self.assertEqual(self.read('{"at": 2}\n{"at": 1}\n'), [1, 2])
+
+    def test_a_last_line_that_is_cut_off_is_left_out(self):
+        self.assertEqual(self.read('{"at": 2}\n{"at": 3, "wh'), [2])
+
+    def test_another_line_that_is_cut_off_is_an_error(self):
+        with self.assertRaises(history.Malformed):
+            self.read('{"at": 2, "wh\n{"at": 3}\n')
+
+    def test_an_unknown_event_is_an_error(self):
+        with self.assertRaises(history.Malformed):
+            judge([{"at": 1, "who": "c", "event": "invented"}], [])
+
+
+class Foreign(unittest.TestCase):
+    def test_another_library_holds_by_the_first_node_of_its_session(self):
+        path = "/locks/r/_c_00000000-0000-4000-8000-000000000000-lock-000000000{}"
+        made_by = [{"zxid": number, "time_ms": 0, "session": f"0x{number}", "parts": [["create", path.format(number), 1,
+                                                                                      ""]]} for number in (1, 2)]
+        lines = [{"at": 0, "who": "nemesis", "event": "clock", "real_ns": 0}]
+        for number in (1, 2):
+            who = {"who": f"j{number}", "process": number}
+            lines += [{"at": 1, "event": "start", "host": "h", **who},
+                      {"at": 2, "event": "call", "what": "open", "call": 1, **who},
+                      {"at": 3, "event": "return", "what": "open", "call": 1, "status": "ZKL_OK",
+                       "options": {"library": "curator"}, **who},
+                      {"at": 4, "event": "call", "what": "acquire", "call": 2, "mode": "exclusive",
+                       "resource": "/locks/r", **who},
+                      {"at": 9 * 10**6, "event": "return", "what": "acquire", "call": 2, "status": "ZKL_OK",
+                       "session": f"0x{number}", **who}]
+        lines.sort(key=lambda line: line["at"])
+        self.assertEqual(set(judged(lines, made_by).found), {"granted_out_of_turn", "two_holders"})
+
+
+class Sentences(unittest.TestCase):
+    """What a rule judges is promised, in these words."""
+
+    def test_each_sentence_stands_in_the_documentation(self):
+        pages = [SOURCE / "README.md", *(SOURCE / "docs").rglob("*.md"), *(SOURCE / "include").rglob("*.h")]
+        text = "\n".join(plain(page.read_text(encoding="utf-8")) for page in pages)
+        self.assertEqual([(one.name, one.sentence) for one in RULES.values() if plain(one.sentence) not in text], [])
+
+
+def plain(text):
+    """Without line breaks, and the stars of a comment."""
+    return re.sub(r"\s+", " ", re.sub(r"\n\s*\*(?!\*)", "\n", text))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,50 @@
+"""Reads histories (../history.md) as one stream in the order of time, with little of it in memory."""
+import heapq
+import json
+
+# A thread may be late between its look at the clock and its write; each thread has one such line at most.
+LATE_LINES = 256
+
+
+class Malformed(Exception):
+    """A line that is not as history.md says."""
+
+
+def lines_of(path):
+    """Each line as it stands in the file. What a full disk has cut off at its very end is left out."""
+    with open(path, encoding="utf-8") as file:
+        for number, text in enumerate(file, 1):
+            try:
+                line = json.loads(text)
+            except ValueError as error:
+                if not text.endswith("\n"):
+                    return
+                raise Malformed(f"{path}:{number}: {error}") from error
+            if not isinstance(line, dict):
+                raise Malformed(f"{path}:{number}: is no object")
+            yield line
+
+
+def in_order(lines, key):
+    """Puts right what is out of order by less than LATE_LINES lines."""
+    waiting = []
+    for number, line in enumerate(lines):
+        entry = (key(line), number, line)
+        if len(waiting) < LATE_LINES:
+            heapq.heappush(waiting, entry)
+        else:
+            yield heapq.heappushpop(waiting, entry)[2]
+    while waiting:
+        yield heapq.heappop(waiting)[2]
+
+
+def time_of(line):
+    try:
+        return line["at"]
+    except KeyError as error:
+        raise Malformed(f"without a time: {line}") from error
+
+
+def merged(paths):
+    """The lines of all these files, in the order of their times."""
+    return heapq.merge(*(in_order(lines_of(path), time_of) for path in paths), key=time_of)

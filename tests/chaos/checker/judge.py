@@ -1,0 +1,82 @@
+"""The rules, and what they found."""
+import collections
+
+RULES = {}
+NOTES = []
+EXAMPLES = 5  # of each rule that is violated, so many are told in full
+
+
+class Rule:
+    def __init__(self, name, event, sentence, judge):
+        self.name = name
+        self.event = event
+        self.sentence = sentence
+        self.judge = judge
+
+
+def rule(event, sentence):
+    """Makes a function a rule: it is called at each such event with the world and what happened, and yields what is
+    wrong. `sentence` is what was promised, as it stands in docs/ or include/."""
+
+    def register(function):
+        if function.__name__ in RULES:
+            raise ValueError(f"two rules {function.__name__}")
+        RULES[function.__name__] = Rule(function.__name__, event, sentence, function)
+        return function
+
+    return register
+
+
+def note(event):
+    """Makes a function one that remembers what rules ask for: it is called after the event's rules."""
+
+    def register(function):
+        NOTES.append(Rule(function.__name__, event, None, function))
+        return function
+
+    return register
+
+
+class Violation:
+    def __init__(self, name, at, text):
+        self.rule = name
+        self.at = at
+        self.text = text
+
+    def __str__(self):
+        return f"{self.rule}: {self.text} (at {self.at / 1e9:.6f} s)"
+
+
+class Judge:
+    """Calls the rules, and counts what they find."""
+
+    def __init__(self, rules):
+        self.found = collections.Counter()
+        self.examples = []
+        self.world = None
+        self.by_event = collections.defaultdict(list)
+        for one in [*rules, *NOTES]:
+            self.by_event[one.event].append(one)
+
+    def tell(self, event, *what):
+        for one in self.by_event.get(event, ()):
+            for found in one.judge(self.world, *what) or ():
+                self.take(one, found)
+
+    def take(self, one, found):
+        """A rule yields what is wrong, or (due, function) for a look at a later time, which yields the same."""
+        if isinstance(found, tuple):
+            due, look = found
+            self.world.remind(due, lambda now: self.look(one, look, now))
+        else:
+            self.note(one.name, found)
+
+    def look(self, one, look, now):
+        for found in look(now) or ():
+            self.take(one, found)
+
+    def note(self, name, text):
+        """Notes a violation."""
+        self.found[name] += 1
+        if self.found[name] <= EXAMPLES:
+            self.examples.append(Violation(name, self.world.now, text))

@@ -1,0 +1,836 @@
+"""Violations that are planted in a correct run: each says which rule must find it."""
+from .bounds import MS, S
+from .made_servers import REAL_AHEAD
+
+PLANTS = []
+NOBODYS = "/locks/nobodys/_c_00000000-0000-4000-8000-000000000000-lock-0000000000"
+
+
+class Plant:
+    def __init__(self, rule, kind, run, put):
+        self.rule, self.kind, self.run, self.put = rule, kind, run, put
+        self.name = put.__name__
+
+
+def plant(rule, run="calm"):
+    """Makes a function a plant: it changes a Copy of a run of that kind, and returns nothing, or raises NoPlace."""
+
+    def register(function):
+        PLANTS.append(Plant(rule, function.__doc__, run, function))
+        return function
+
+    return register
+
+
+class NoPlace(Exception):
+    """This run has no place for it."""
+
+
+class Turn:
+    """What a handle did with one grant: the indices of nothing, but the lines themselves."""
+
+    def __init__(self, call, grant):
+        self.call, self.grant = call, grant
+        self.between = []  # lines until the release
+        self.release = self.released = None
+
+    @property
+    def path(self):
+        return self.grant.get("node")
+
+    @property
+    def is_plain(self):
+        return self.path is not None and self.grant["token"][1] == 0 and self.released is not None
+
+
+class Copy:
+    """The lines and transactions of a run, to be changed."""
+
+    def __init__(self, made):
+        self.lines = [dict(line) for line in made.lines]
+        self.transactions = [dict(transaction) for transaction in made.transactions]
+
+    # ---- Looking ----------------------------------------------------------------------------
+
+    def find(self, condition):
+        for line in self.lines:
+            if condition(line):
+                return line
+        raise NoPlace
+
+    def end_of(self, call):
+        return self.find(lambda line: line["who"] == call["who"] and line.get("call") == call["call"] and
+                         line["at"] > call["at"] and line["event"] in ("return", "callback") and "status" in line and
+                         not (call.get("async") and line["event"] == "return"))
+
+    def call_of(self, end):
+        return self.find(lambda line: line["event"] == "call" and line["who"] == end["who"] and
+                         line["call"] == end["call"])
+
+    def turns(self):
+        """Every grant that was released, or not."""
+        open_turns, calls, found = {}, {}, []
+        for line in self.lines:
+            who = line["who"]
+            if line["event"] == "call":
+                calls[who, line["call"]] = line
+                if line["what"] == "release" and who in open_turns and line["deadline_ms"]:
+                    open_turns[who].release = line
+            elif line.get("token") and line.get("what") in ("acquire", "upgrade") and line["event"] != "call":
+                if who in open_turns and open_turns[who].grant["token"] == line["token"]:
+                    continue
+                open_turns[who] = Turn(calls[who, line["call"]], line)
+                found.append(open_turns[who])
+            elif line["event"] == "return" and line["what"] == "release" and who in open_turns:
+                if open_turns[who].release is not None and open_turns[who].release["call"] == line["call"]:
+                    open_turns.pop(who).released = line
+            if who in open_turns:
+                open_turns[who].between.append(line)
+        return found
+
+    def turn(self, condition=lambda turn: True):
+        for turn in self.turns():
+            if turn.released is not None and condition(turn):
+                return turn
+        raise NoPlace
+
+    def plain_turn(self, condition=lambda turn: True, after=0):
+        return self.turn(lambda turn: turn.is_plain and turn.call["what"] == "acquire" and turn.grant["at"] > after and
+                         not any(line.get("what") in ("downgrade", "upgrade") for line in turn.between) and
+                         condition(turn))
+
+    def options(self, who):
+        return next((line["options"] for line in self.lines if line["who"] == who and "options" in line), {})
+
+    def start(self):
+        return self.lines[0]["at"]
+
+    def transaction(self, condition):
+        for transaction in self.transactions:
+            if condition(transaction):
+                return transaction
+        raise NoPlace
+
+    def that(self, kind, path):
+        return self.transaction(lambda one: any(part[0] == kind and part[1] == path for part in one["parts"]))
+
+    def boottime(self, transaction):
+        return transaction["time_ms"] * MS - REAL_AHEAD
+
+    def handle(self, process):
+        return self.find(lambda line: line.get("process") == process and line.get("what") == "open")["who"]
+
+    # ---- Changing ---------------------------------------------------------------------------
+
+    def remove(self, *lines):
+        doomed = {id(line) for line in lines}
+        self.lines = [line for line in self.lines if id(line) not in doomed]
+
+    def remove_after(self, who, at):
+        self.lines = [line for line in self.lines if not (line["who"] == who and line["at"] > at)]
+
+    def delay(self, who, since, by):
+        for line in self.lines:
+            if line["who"] == who and line["at"] >= since:
+                line["at"] += by
+
+    def add(self, at, like, event, **fields):
+        self.lines.append({"at": at, "who": like["who"], "process": like["process"], "event": event, **fields})
+
+    def add_call(self, at, like, what, status, number=900001, asked=None, **answer):
+        self.add(at, like, "call", what=what, call=number, **(asked or {}))
+        self.add(at + 1000, like, "return", what=what, call=number, status=status, **answer)
+
+    def fault(self, at, what, **fields):
+        self.lines.append({"at": at, "who": "nemesis", "event": "fault", "what": what, "fault": 9001, **fields})
+
+    def undo(self, kind, path):
+        """Takes a part out of its transaction, and the transaction if nothing is left."""
+        one = self.that(kind, path)
+        one["parts"] = [part for part in one["parts"] if part[1] != path] or [["other", -1]]
+
+    def end_session(self, number, at):
+        self.insert(at, number, [["close", [path for path in self.living(number, at)]]])
+
+    def living(self, number, at):
+        paths = {}
+        for one in self.transactions:
+            if self.boottime(one) <= at and one["session"] == number:
+                for part in one["parts"]:
+                    if part[0] == "create":
+                        paths[part[1]] = True
+                    elif part[0] == "delete":
+                        paths.pop(part[1], None)
+        return list(paths)
+
+    def insert(self, at, session, parts):
+        """Puts a transaction where its time says."""
+        time_ms = (at + REAL_AHEAD) // MS
+        before = max((one["zxid"] for one in self.transactions if one["time_ms"] <= time_ms),
+                     default=self.transactions[0]["zxid"] - 5)
+        self.transactions.append({"zxid": before + 1, "time_ms": time_ms, "session": session, "parts": parts})
+
+    def rename(self, old, new):
+        for line in self.lines:
+            if line.get("node") == old:
+                line["node"] = new
+        for one in self.transactions:
+            one["parts"] = [[new if word == old else [new if path == old else path for path in word]
+                             if isinstance(word, list) else word for word in part] for part in one["parts"]]
+
+    def finished(self):
+        """(lines, transactions), in order again."""
+        return sorted(self.lines, key=lambda line: line["at"]), sorted(self.transactions, key=lambda one: one["zxid"])
+
+    def stranger(self):
+        return self.transactions[0]["session"]
+
+
+def other_resource(turn):
+    return turn.path.rpartition("/")[0]
+
+
+def never_released(copy, turn):
+    copy.undo("delete", turn.path)
+    copy.remove(turn.release, turn.released)
+
+
+def waited(turn):
+    return turn.grant["at"] - turn.call["at"] > 30 * MS
+
+
+# ---- Exclusion ------------------------------------------------------------------------------
+
+
+@plant("grant_without_a_node")
+def node_that_was_never_made(copy):
+    copy.plain_turn().grant["node"] = NOBODYS
+
+
+@plant("token_is_not_of_the_node")
+def token_of_nobody(copy):
+    turn = copy.plain_turn()
+    turn.grant["token"] = [turn.grant["token"][0] + 1, 0]
+
+
+@plant("node_of_another_session")
+def grant_by_the_node_of_a_stranger(copy):
+    copy.plain_turn().grant["session"] = copy.stranger()
+
+
+@plant("granted_in_another_mode")
+def writer_by_a_readers_node(copy):
+    turn = copy.plain_turn(lambda turn: turn.grant.get("mode") == "read")
+    turn.call["mode"] = turn.grant["mode"] = "write"
+
+
+@plant("granted_out_of_turn")
+def grant_before_the_one_in_front_has_gone(copy):
+    turn = copy.plain_turn(waited)
+    turn.grant["at"] = copy.boottime(copy.that("create", turn.path)) + 3 * MS
+
+
+@plant("granted_out_of_turn")
+def grant_by_the_order_of_names(copy):
+    """The sequence is compared as text with another prefix: somebody with a lower number is passed by."""
+    turn = copy.plain_turn(waited)
+    resource, _, name = turn.path.rpartition("/")
+    copy.insert(turn.call["at"], copy.stranger(), [["create", f"{resource}/_c_{name[3:39]}-lock-0000000000", 1, ""]])
+
+
+@plant("two_holders")
+def holder_that_nobody_waited_for(copy):
+    turn = copy.plain_turn(lambda turn: turn.grant["mode"] == "exclusive")
+    never_released(copy, turn)
+    copy.remove_after(turn.grant["who"], turn.release["at"])
+
+
+@plant("too_many_permits")
+def permit_beyond_their_number(copy):
+    turn = copy.plain_turn(lambda turn: turn.grant["mode"] == "permit")
+    never_released(copy, turn)
+    copy.remove_after(turn.grant["who"], turn.release["at"])
+
+
+@plant("granted_long_after_its_node")
+def grant_on_old_news(copy):
+    turn = copy.plain_turn()
+    copy.delay(turn.grant["who"], turn.grant["at"], 20 * S)
+
+
+@plant("exhausted_number_granted")
+def number_near_the_end(copy):
+    turn = copy.plain_turn()
+    copy.rename(turn.path, turn.path[:-10] + "2147483000")
+
+
+@plant("exhausted_number_granted")
+def negative_number(copy):
+    turn = copy.plain_turn()
+    copy.rename(turn.path, turn.path[:-10] + "-2147483000")
+
+
+@plant("lent_to_two", run="lonely")
+def lent_again_before_it_was_given_back(copy):
+    turn = copy.turn(lambda turn: turn.grant["token"][1] > 0)
+    copy.remove(turn.release, turn.released)
+    copy.remove_after(turn.grant["who"], turn.release["at"])
+
+
+@plant("set_not_at_once")
+def set_in_two_transactions(copy):
+    turn = copy.turn(lambda turn: "nodes" in turn.grant)
+    one = copy.that("create", turn.grant["nodes"][0])
+    later = dict(one, zxid=one["zxid"] + 1, parts=one["parts"][1:])
+    one["parts"] = one["parts"][:1]
+    copy.transactions.append(later)
+
+
+# ---- Tokens ---------------------------------------------------------------------------------
+
+
+@plant("token_did_not_rise")
+def token_that_falls(copy):
+    first = copy.plain_turn(lambda turn: turn.grant["mode"] == "exclusive")
+    later = copy.plain_turn(lambda turn: turn.grant["mode"] == "exclusive" and
+                            other_resource(turn) == other_resource(first), after=first.released["at"] + 100 * MS)
+    later.grant["token"] = [first.grant["token"][0] - 1, 0]
+
+
+@plant("local_number_did_not_rise", run="lonely")
+def local_number_that_falls(copy):
+    copy.turn(lambda turn: turn.grant["token"][1] > 2).grant["token"][1] -= 2
+
+
+@plant("token_given_twice")
+def grant_of_an_old_token(copy):
+    first = copy.plain_turn(lambda turn: turn.grant["mode"] == "exclusive")
+    later = copy.plain_turn(lambda turn: turn.grant["mode"] == "exclusive", after=first.released["at"])
+    later.grant.update(token=first.grant["token"], node=first.grant["node"])
+
+
+# ---- Lease ----------------------------------------------------------------------------------
+
+
+def leased_check(copy):
+    """(its turn, a check that is followed by peace for a while)"""
+    for turn in copy.turns():
+        if "lease_tick_ms" in copy.options(turn.grant["who"]) and turn.is_plain and "hand_offs" not in copy.options(
+                turn.grant["who"]):
+            for line in turn.between:
+                if line.get("what") == "check" and line["event"] == "return" and line["status"] == "ZKL_OK" and \
+                        turn.grant["at"] + 20 * MS < line["at"] < turn.release["at"] - 20 * MS:
+                    return turn, line
+    raise NoPlace
+
+
+@plant("lease_outlived_the_session")
+def lease_longer_than_the_session(copy):
+    turn, check = leased_check(copy)
+    check["lease_left_ms"] = 60000
+    copy.end_session(turn.grant["session"], check["at"] + 8 * MS)
+
+
+@plant("lease_of_a_session_that_is_over")
+def lease_told_after_the_session(copy):
+    turn, check = leased_check(copy)
+    copy.end_session(turn.grant["session"], check["at"] - 8 * MS)
+
+
+def forgotten_lease(copy):
+    for turn in copy.turns():
+        if turn.is_plain and copy.options(turn.grant["who"]).get("lease_tick_ms") and "retain_ms" not in copy.options(
+                turn.grant["who"]) and turn.grant["mode"] != "read":
+            resource = other_resource(turn)
+            later = [other for other in copy.turns() if other.path and other_resource(other) == resource and
+                     other.grant["who"] != turn.grant["who"] and other.grant["at"] > turn.released["at"]]
+            if later and later[0].grant["at"] < turn.released["at"] + 20 * S:
+                copy.remove_after(turn.grant["who"], turn.release["at"] - 1)
+                return turn, later[0]
+    raise NoPlace
+
+
+@plant("lease_beyond_the_successor")
+def lease_longer_than_the_lock(copy):
+    turn, _ = forgotten_lease(copy)
+    copy.add_call(turn.release["at"], turn.grant, "check", "ZKL_OK", lease_left_ms=60000)
+
+
+@plant("lease_after_the_successor")
+def lease_told_after_the_successor_came(copy):
+    turn, successor = forgotten_lease(copy)
+    copy.add_call(successor.grant["at"] + MS, turn.grant, "check", "ZKL_OK", lease_left_ms=1000)
+
+
+# ---- Calls ----------------------------------------------------------------------------------
+
+
+@plant("call_begun_twice")
+def number_used_twice(copy):
+    turn = copy.plain_turn()
+    copy.lines.append(dict(turn.call, at=turn.call["at"] + 10))
+
+
+@plant("call_ended_twice")
+def release_that_returns_twice(copy):
+    turn = copy.plain_turn()
+    copy.lines.append(dict(turn.released, at=turn.released["at"] + 10))
+
+
+@plant("call_ended_twice")
+def return_of_nothing(copy):
+    call = copy.plain_turn().call
+    copy.add(call["at"], call, "return", what="verify", call=900009, status="ZKL_OK")
+
+
+@plant("callback_not_owed")
+def callback_that_comes_twice(copy):
+    callback = copy.find(lambda line: line["event"] == "callback" and line["what"] == "acquire")
+    copy.lines.append(dict(callback, at=callback["at"] + 10))
+
+
+@plant("callback_not_owed")
+def callback_after_a_refusal(copy):
+    callback = copy.find(lambda line: line["event"] == "callback" and line["what"] == "acquire")
+    copy.find(lambda line: line["event"] == "return" and line["who"] == callback["who"] and
+              line["call"] == callback["call"])["status"] = "ZKL_CLOSED"
+
+
+@plant("call_never_ended")
+def callback_that_never_comes(copy):
+    callback = copy.find(lambda line: line["event"] == "callback" and line["what"] == "acquire" and
+                         line["status"] != "ZKL_OK")
+    copy.remove(callback)
+
+
+@plant("call_never_ended")
+def verify_that_never_returns(copy):
+    copy.remove(copy.find(lambda line: line["event"] == "return" and line["what"] == "verify"))
+
+
+@plant("call_left_open")
+def process_that_hangs(copy):
+    end = copy.find(lambda line: line["event"] == "end")
+    last = [line for line in copy.lines if line.get("process") == end["process"] and line["event"] == "return"][-1]
+    copy.remove(end, last)
+
+
+@plant("call_too_late")
+def deadline_that_is_missed(copy):
+    refused = copy.find(lambda line: line.get("status") == "ZKL_TIMEOUT" and line["what"] == "acquire")
+    copy.delay(refused["who"], refused["at"], 3 * S)
+
+
+@plant("call_too_late")
+def try_that_waits(copy):
+    refused = copy.find(lambda line: line.get("status") == "ZKL_BUSY" and line["what"] == "acquire")
+    copy.delay(refused["who"], refused["at"], 12 * S)
+
+
+@plant("timed_out_too_early")
+def deadline_cut_short(copy):
+    refused = copy.find(lambda line: line.get("status") == "ZKL_TIMEOUT" and line["what"] == "acquire")
+    copy.call_of(refused)["deadline_ms"] *= 3
+
+
+@plant("granted_though_cancelled")
+def cancel_that_does_nothing(copy):
+    turn = copy.plain_turn(waited)
+    copy.add_call(turn.call["at"] + MS, turn.call, "cancel", "ZKL_OK")
+
+
+@plant("callback_after_close")
+def callback_of_a_closed_handle(copy):
+    closed = copy.find(lambda line: line["event"] == "return" and line["what"] == "close")
+    copy.add(closed["at"] + MS, closed, "callback", what="state", state="SUSPECT", token=[1, 0])
+
+
+# ---- Losses ---------------------------------------------------------------------------------
+
+
+def lose(copy, reason, condition=lambda turn: True):
+    turn = copy.plain_turn(condition, after=copy.start() + 13 * S)
+    copy.add(turn.release["at"] - 1, turn.grant, "callback", what="state", state="LOST", reason=reason,
+             token=turn.grant["token"])
+
+
+@plant("lost_without_cause")
+def expiry_of_a_session_that_lives(copy):
+    lose(copy, "ZKL_SESSION_EXPIRED")
+
+
+@plant("lost_without_cause")
+def deletion_of_a_node_that_lives(copy):
+    lose(copy, "ZKL_NODE_DELETED")
+
+
+@plant("lost_without_cause")
+def limit_of_a_hold_that_has_none(copy):
+    lose(copy, "ZKL_HOLD_LIMIT", lambda turn: "max_hold_ms" not in copy.options(turn.grant["who"]))
+
+
+@plant("lost_without_cause")
+def limit_that_comes_early(copy):
+    lose(copy, "ZKL_HOLD_LIMIT", lambda turn: "max_hold_ms" in copy.options(turn.grant["who"]) and
+         turn.release["at"] - turn.call["at"] < 250 * MS)
+
+
+@plant("lost_without_cause")
+def lease_that_ends_in_peace(copy):
+    lose(copy, "ZKL_LEASE_ENDED", lambda turn: "lease_tick_ms" in copy.options(turn.grant["who"]))
+
+
+@plant("suspect_without_cause")
+def doubt_in_peace(copy):
+    turn = copy.plain_turn(after=copy.start() + 13 * S)
+    copy.add(turn.release["at"] - 1, turn.grant, "callback", what="state", state="SUSPECT", token=turn.grant["token"])
+
+
+@plant("check_suspects_without_cause")
+def check_that_doubts_in_peace(copy):
+    copy.find(lambda line: line["at"] > copy.start() + 13 * S and line["event"] == "return" and
+              line["what"] == "check" and line["status"] == "ZKL_OK")["status"] = "ZKL_SUSPECT"
+
+
+def lost_turn(copy):
+    """(its turn, the line that told of the loss)"""
+    for turn in copy.turns():
+        for line in turn.between:
+            if line.get("state") == "LOST" and turn.release is not None:
+                return turn, line
+    raise NoPlace
+
+
+@plant("held_after_the_loss")
+def check_that_forgets_the_loss(copy):
+    turn, lost = lost_turn(copy)
+    copy.add_call(lost["at"] + 1000, turn.grant, "check", "ZKL_OK", lease_left_ms=-1)
+
+
+@plant("told_held_after_the_loss")
+def holder_again_after_the_loss(copy):
+    turn, lost = lost_turn(copy)
+    copy.add(lost["at"] + 1000, turn.grant, "callback", what="state", state="HELD", token=turn.grant["token"])
+
+
+@plant("deletion_not_told")
+def holder_that_does_not_look(copy):
+    turn = copy.plain_turn()
+    copy.insert(turn.grant["at"] + MS, copy.stranger(), [["delete", turn.path]])
+    copy.remove_after(turn.grant["who"], turn.grant["at"])
+
+
+@plant("expiry_not_told")
+def holder_that_does_not_hear_of_its_end(copy):
+    turn = copy.plain_turn()
+    copy.end_session(turn.grant["session"], turn.grant["at"] + MS)
+    copy.remove_after(turn.grant["who"], turn.grant["at"])
+
+
+@plant("held_beyond_the_limit")
+def hold_without_an_end(copy):
+    turn = copy.plain_turn(lambda turn: "max_hold_ms" in copy.options(turn.grant["who"]))
+    copy.remove_after(turn.grant["who"], turn.grant["at"])
+
+
+@plant("certain_while_cut_off")
+def check_that_trusts_the_silence(copy):
+    host = copy.find(lambda line: line["event"] == "start")
+    copy.fault(copy.start() + S, "begin", kind="cut", touches=[host["host"]], silences=[host["host"]])
+    copy.fault(copy.start() + S + 1, "proven")
+
+
+@plant("verified_a_dead_node")
+def verify_that_asks_nobody(copy):
+    turn = copy.plain_turn(lambda turn: turn.release["at"] - turn.grant["at"] > 30 * MS)
+    copy.insert(turn.grant["at"] + 5 * MS, copy.stranger(), [["delete", turn.path]])
+    copy.add_call(turn.grant["at"] + 15 * MS, turn.grant, "verify", "ZKL_OK")
+
+
+# ---- Ends -----------------------------------------------------------------------------------
+
+
+@plant("node_outlives_its_acquire")
+def deletion_that_is_forgotten(copy):
+    """Of a wait that was given up."""
+    for refused in [line for line in copy.lines if line.get("status") in ("ZKL_TIMEOUT", "ZKL_CANCELLED")]:
+        call = copy.call_of(refused)
+        for one in copy.transactions:
+            part = one["parts"][0]
+            if part[0] == "create" and f"owner={call['who']}\n" in part[3] and \
+                    call["at"] < copy.boottime(one) < refused["at"] - 2 * MS:
+                copy.undo("delete", part[1])
+                return
+    raise NoPlace
+
+
+@plant("node_without_a_request")
+def create_that_comes_late(copy):
+    turn = copy.plain_turn(lambda turn: turn.release["at"] - turn.grant["at"] > 30 * MS)
+    copy.insert(turn.grant["at"] + 15 * MS, turn.grant["session"],
+                [["create", NOBODYS, 1, f"owner={turn.grant['who']}\n"]])
+
+
+@plant("released_and_still_there")
+def release_that_deletes_nothing(copy):
+    turn = copy.plain_turn(lambda turn: turn.released["status"] == "ZKL_OK")
+    copy.undo("delete", turn.path)
+
+
+@plant("node_outlives_its_release")
+def release_that_gives_up(copy):
+    turn = copy.plain_turn(lambda turn: turn.released["status"] == "ZKL_OK")
+    turn.released["status"] = "ZKL_PENDING"
+    copy.undo("delete", turn.path)
+
+
+@plant("node_outlives_its_handle")
+def close_that_deletes_nothing(copy):
+    turn = copy.plain_turn()
+    never_released(copy, turn)
+    copy.remove_after(turn.grant["who"], turn.release["at"])
+    copy.add_call(turn.release["at"], turn.grant, "close", "ZKL_OK")
+
+
+@plant("client_closed_and_nodes_there")
+def close_of_a_client_that_confirms_nothing(copy):
+    turn = copy.plain_turn()
+    copy.undo("delete", turn.path)
+    close = copy.transaction(lambda one: one["parts"][0][0] == "close" and one["session"] == turn.grant["session"])
+    close["parts"] = [["other", -1]]
+
+
+@plant("node_outlives_its_limit")
+def limit_that_deletes_nothing(copy):
+    for turn in copy.turns():
+        if turn.is_plain and any(line.get("reason") == "ZKL_HOLD_LIMIT" for line in turn.between):
+            copy.undo("delete", turn.path)
+            copy.remove_after(turn.grant["who"], turn.release["at"] - 1)
+            return
+    raise NoPlace
+
+
+@plant("node_outlives_its_process", run="stormy")
+def session_that_outlives_its_process(copy):
+    killed = copy.find(lambda line: line["event"] == "process" and line["what"] == "kill")
+    session = copy.find(lambda line: line["event"] == "session" and line["process"] == killed["process"])["session"]
+    at = killed["at"]
+    last = [one for one in copy.transactions if one["session"] == session and one["parts"][0][0] == "close"]
+    if not last:
+        raise NoPlace
+    last[-1]["parts"] = [["other", -1]]
+    copy.insert(at + MS, session, [["create", NOBODYS, 1, ""]])
+
+
+@plant("anothers_node_deleted")
+def deletion_of_a_node_of_others(copy):
+    turn = copy.plain_turn()
+    other = copy.find(lambda line: line["event"] == "session" and line["session"] != turn.grant["session"])
+    copy.that("delete", turn.path)["session"] = other["session"]
+
+
+@plant("kept_for_too_long", run="lonely")
+def node_kept_for_nobody(copy):
+    borrowers = {one.grant["who"] for one in copy.turns() if one.grant["token"][1] > 0}
+
+    def is_wanted(turn):
+        last = {line["who"]: line for line in copy.lines if line["who"] in borrowers and
+                line["at"] <= turn.released["at"]}
+        return any(line["event"] == "call" for line in last.values())
+
+    turn = copy.turn(lambda turn: turn.grant["token"][1] > 0 and not is_wanted(turn))
+    for borrower in borrowers:
+        copy.remove_after(borrower, turn.released["at"])
+    copy.undo("delete", turn.path)
+
+
+# ---- Order ----------------------------------------------------------------------------------
+
+
+@plant("turn_not_told")
+def wake_up_that_is_lost(copy):
+    turn = copy.plain_turn(lambda turn: turn.call["deadline_ms"] == -1)
+    copy.undo("delete", turn.path)
+    copy.remove_after(turn.grant["who"], turn.grant["at"] - 1)
+
+
+@plant("place_lost_without_cause")
+def place_given_up(copy):
+    turn = copy.plain_turn(lambda turn: waited(turn) and
+                           copy.boottime(copy.that("create", turn.path)) > turn.call["at"])
+    create = copy.that("create", turn.path)
+    made = ["create", NOBODYS, 1, f"owner={turn.grant['who']}\n"]
+    copy.transactions += [dict(create, zxid=create["zxid"] - 2, parts=[made]),
+                          dict(create, zxid=create["zxid"] - 1, parts=[["delete", NOBODYS]])]
+
+
+@plant("busy_without_a_reason")
+def busy_with_nobody(copy):
+    turn = copy.plain_turn()
+    copy.add_call(turn.call["at"] - 2000, turn.call, "acquire", "ZKL_BUSY",
+                  asked={"deadline_ms": 0, "resource": "/locks/nobodys", "mode": "exclusive"})
+
+
+@plant("handed_on_too_often", run="lonely")
+def waiter_that_is_passed_by(copy):
+    turn = copy.turn(lambda turn: turn.grant["token"][1] == 1)
+    copy.insert(turn.grant["at"] + MS, copy.stranger(), [["create", turn.path[:-10] + "0000099999", 1, ""]])
+
+
+# ---- The store ------------------------------------------------------------------------------
+
+
+def row(copy, event):
+    return copy.find(lambda line: line["event"] == event and line["at"] > copy.start() + 5 * S)
+
+
+@plant("stale_claim_accepted")
+def claim_behind_the_fence(copy):
+    copy.lines.append({**row(copy, "claimed"), "token": [1, 0], "at": row(copy, "claimed")["at"] + 1})
+
+
+@plant("stale_write_accepted")
+def write_behind_the_fence(copy):
+    row(copy, "written")["token"] = [1, 0]
+
+
+@plant("valid_write_refused")
+def write_that_is_refused_for_nothing(copy):
+    write = row(copy, "written")
+    copy.end_of(copy.find(lambda line: line["event"] == "call" and line["who"] == write["by"] and
+                          line["call"] == write["call"]))["status"] = "refused"
+    write.update(event="refused", what="write")
+
+
+@plant("accepted_write_lost")
+def update_that_is_lost(copy):
+    row(copy, "written")["read"] -= 1
+
+
+@plant("accepted_write_lost")
+def last_update_that_is_lost(copy):
+    copy.find(lambda line: line["event"] == "held")["value"] -= 1
+
+
+@plant("write_without_a_grant")
+def claim_with_an_invented_token(copy):
+    row(copy, "claimed")["token"] = [1 << 50, 0]
+
+
+@plant("write_told_otherwise")
+def write_whose_refusal_was_told_as_success(copy):
+    told = copy.find(lambda line: line["event"] == "return" and line["what"] == "store_write")
+    told["status"] = "refused" if told["status"] == "ZKL_OK" else "ZKL_OK"
+
+
+# ---- Guarded transactions -------------------------------------------------------------------
+
+
+def committed(copy):
+    """(call, its transaction)"""
+    for call in [line for line in copy.lines if line["event"] == "call" and line["what"] == "commit"]:
+        for one in copy.transactions:
+            if any(part[0] == "set" and part[2] == call["mark"] for part in one["parts"]):
+                if copy.end_of(call)["status"] == "ZKL_OK":
+                    return call, one
+    raise NoPlace
+
+
+@plant("guarded_write_out_of_turn")
+def commit_of_a_waiter(copy):
+    turn = copy.plain_turn(waited)
+    create = copy.that("create", turn.path)
+    copy.transactions.append(dict(create, zxid=create["zxid"] + 1, parts=[["check", turn.path],
+                                                                        ["set", "/marks", "mark=early"]]))
+
+
+@plant("guarded_write_out_of_turn")
+def commit_of_a_lost_holder(copy):
+    _, one = committed(copy)
+    copy.transactions.append(dict(one, zxid=one["zxid"] - 1, session=copy.stranger(),
+                                  parts=[["delete", one["parts"][0][1]]]))
+
+
+@plant("commit_applied_twice")
+def commit_that_is_sent_again(copy):
+    _, one = committed(copy)
+    copy.transactions.append(dict(one, zxid=one["zxid"] + 1))
+
+
+@plant("refused_commit_applied")
+def refusal_that_is_applied_late(copy):
+    call, one = committed(copy)
+    end = copy.end_of(call)
+    end["status"] = "ZKL_LOST"
+    copy.transactions.remove(one)
+    copy.insert(end["at"] + S, one["session"], one["parts"])
+
+
+@plant("commit_told_otherwise")
+def success_that_no_server_knows(copy):
+    copy.transactions.remove(committed(copy)[1])
+
+
+@plant("commit_told_otherwise")
+def refusal_that_was_applied(copy):
+    call, _ = committed(copy)
+    copy.end_of(call)["status"] = "ZKL_TIMEOUT"
+
+
+@plant("downgraded_with_a_gap")
+def delete_and_then_create(copy):
+    one = copy.transaction(lambda one: len(one["parts"]) == 2 and one["parts"][0][0] == "create" and
+                           one["parts"][1][0] == "delete")
+    copy.transactions.append(dict(one, zxid=one["zxid"] + 1, parts=one["parts"][:1]))
+    one["parts"] = one["parts"][1:]
+
+
+# ---- Healing --------------------------------------------------------------------------------
+
+
+def healed(copy, bound_ms=1000):
+    rest = copy.find(lambda line: line["event"] == "rest" and line["what"] == "healed")
+    rest["bound_ms"] = bound_ms
+    return rest
+
+
+@plant("not_granted_after_healing")
+def waiter_that_is_forgotten(copy):
+    opened = copy.find(lambda line: line["event"] == "return" and line["what"] == "open")
+    copy.add(healed(copy)["at"] - MS, dict(opened, who="late"), "call", what="acquire", call=1, deadline_ms=-1)
+
+
+@plant("not_granted_in_peace")
+def newcomer_that_is_forgotten(copy):
+    at = healed(copy)["at"]
+    call = copy.find(lambda line: line["event"] == "call" and line["what"] == "acquire" and line["at"] > at)
+    copy.remove_after(call["who"], call["at"])
+
+
+@plant("timed_out_in_peace")
+def newcomer_that_is_put_off(copy):
+    rest = healed(copy)
+    opened = copy.find(lambda line: line["event"] == "return" and line["what"] == "open")
+    late = dict(opened, who="late")
+    copy.add(rest["at"] + MS, late, "call", what="acquire", call=1, deadline_ms=2000)
+    copy.add(rest["at"] + 2003 * MS, late, "return", what="acquire", call=1, status="ZKL_TIMEOUT")
+
+
+def emptied(copy):
+    return copy.find(lambda line: line["event"] == "rest" and line["what"] == "empty")
+
+
+@plant("node_left")
+def node_of_nobody(copy):
+    copy.insert(emptied(copy)["at"] - S, copy.stranger(), [["create", NOBODYS, 1, ""]])
+
+
+@plant("session_left")
+def session_that_nobody_ends(copy):
+    session = copy.find(lambda line: line["event"] == "session")["session"]
+    copy.transaction(lambda one: one["session"] == session and one["parts"][0][0] == "close")["parts"] = [["other", -1]]
+
+
+@plant("something_left")
+def watch_that_is_left(copy):
+    emptied(copy)["left"] = {"watches": 1}

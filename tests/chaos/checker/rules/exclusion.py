@@ -1,0 +1,110 @@
+"""Who holds, by the servers' order."""
+from .. import bounds
+from ..judge import rule
+from ..names import EXHAUSTED_FROM, PERMIT, conflict
+
+
+def stated(hold):
+    """How many nodes the grant is said to rest on."""
+    return len(hold.call.answer.get("nodes") or (1,))
+
+
+def session_timeout(world, hold):
+    session = world.servers.sessions.get(hold.nodes[0].session) if hold.nodes else None
+    return (session.timeout if session is not None else 0) or hold.handle.timeout
+
+
+def others(world, hold):
+    """(own node, other hold, its node) of all who believe that they hold what this one was granted."""
+    for node in hold.nodes:
+        for other in world.holders.get(node.resource, ()):
+            if other.handle is not hold.handle and other.believes:
+                for its in other.nodes:
+                    if its.resource == node.resource:
+                        yield node, other, its.newest()
+
+
+@rule("granted", "a list counts only if it contains our own node")
+def grant_without_a_node(world, hold):
+    if len(hold.nodes) < stated(hold) and hold.handle.library == "zklock":
+        yield f"{hold} was granted by a node that no server has known: {hold.call.answer.get('node')}"
+
+
+@rule("granted", "It is the czxid of the lock's node.")
+def token_is_not_of_the_node(world, hold):
+    for node in hold.nodes:
+        if hold.token[0] != node.zxid:
+            yield f"{hold}: {node.path} was made by the transaction {node.zxid}"
+
+
+@rule("granted", "a node found by name counts as ours only if our session owns it")
+def node_of_another_session(world, hold):
+    for node in hold.nodes:
+        if node.session != hold.call.answer.get("session", node.session):
+            yield f"{hold}: {node.path} is of the session {node.session}, not {hold.call.answer['session']}"
+
+
+@rule("granted", "An exclusive or write request waits for every earlier request. A read request waits for earlier ones"
+      " that are not reads.")
+def granted_in_another_mode(world, hold):
+    if len(hold.nodes) != 1 or hold.mode is None:
+        return
+    node = hold.nodes[0]
+    if node.mode != hold.mode:
+        yield f"{hold} holds as {hold.mode} by {node.path}"
+
+
+@rule("granted", "At most one session owns the lowest conflicting node of a resource.")
+def granted_out_of_turn(world, hold):
+    for node in hold.nodes:
+        if node.entitled is not None:
+            if node.entitled_at > hold.at + bounds.CLOCK:
+                yield f"{hold} was granted before its turn, by {(node.entitled_at - hold.at) / bounds.MS:.0f} ms"
+        elif hold.companion is None or node.behind_reader is not hold.companion.newest():
+            yield f"{hold} was granted, and somebody was always before {node.path}"
+
+
+@rule("granted", "At most one session owns the lowest conflicting node of a resource.")
+def two_holders(world, hold):
+    for node, other, its in others(world, hold):
+        if its is not node and conflict(hold.mode, other.mode) and node.lives_at(hold.at) and its.lives_at(hold.at):
+            yield f"{hold} and {other} hold {node.resource} at once"
+
+
+@rule("granted", "A semaphore never has more holders than permits.")
+def too_many_permits(world, hold):
+    node = hold.nodes[0] if hold.nodes else None
+    if node is None or node.mode != PERMIT or not node.lives_at(hold.at):
+        return
+    holders = 1 + sum(its.lives_at(hold.at) for _, _, its in others(world, hold))
+    if holders > node.permits:
+        yield f"{hold}: {holders} hold one of {node.permits} permits of {node.resource}"
+
+
+@rule("granted", "If the session ended before the answer came, the news of the loss follows at once.")
+def granted_long_after_its_node(world, hold):
+    old = session_timeout(world, hold) * 2 // 3 + bounds.NEWS
+    for node in hold.nodes:
+        if node.died is not None and node.newest().died is not None and node.died + old < hold.at and \
+                not hold.handle.process.was_stopped_within(node.died, hold.at):
+            yield f"{hold} was granted {(hold.at - node.died) / bounds.MS:.0f} ms after {node.path} was {node.cause}"
+
+
+@rule("granted", "is never granted.")
+def exhausted_number_granted(world, hold):
+    for node in hold.nodes:
+        if not 0 <= node.sequence < EXHAUSTED_FROM:
+            yield f"{hold} holds by the number {node.sequence}"
+
+
+@rule("granted", "Handles of one client with the same resource")
+def lent_to_two(world, hold):
+    for node, other, its in others(world, hold):
+        if its is node and conflict(hold.mode, other.mode):
+            yield f"{hold} was lent {node.path} while {other} had it"
+
+
+@rule("granted", "One ZooKeeper transaction makes all nodes.")
+def set_not_at_once(world, hold):
+    if len({node.zxid for node in hold.nodes}) > 1:
+        yield f"{hold} holds by nodes of the transactions {sorted(node.zxid for node in hold.nodes)}"

@@ -1,0 +1,137 @@
+"""Who holds is told of a doubt and of a loss when that is due, and never without cause."""
+from .. import bounds
+from ..judge import rule
+from ..servers import BY_HAND, BY_SESSION
+from .exclusion import session_timeout
+
+
+def has_cause(world, hold, at):
+    """Whether a loss of that reason could be known at that time."""
+    nodes = [node.newest() for node in hold.nodes]
+    dead = [node for node in nodes if node.died is not None and node.died <= at + bounds.CLOCK]
+    handle, reason = hold.handle, hold.reason
+    if reason == "ZKL_SESSION_EXPIRED":
+        return any(is_over(world, node.session) for node in nodes) or not nodes
+    if reason == "ZKL_NODE_DELETED":
+        return any(node.cause == BY_HAND for node in dead)
+    if reason == "ZKL_HOLD_LIMIT":
+        limit = handle.option_ns("max_hold_ms")
+        return limit > 0 and at + bounds.CLOCK >= hold.call.at + limit
+    if reason == "ZKL_LEASE_ENDED":
+        return handle.option_ns("lease_tick_ms") > 0 and was_disturbed(world, hold, at)
+    return bool(dead) or handle.option_ns("max_hold_ms") > 0 or handle.option_ns("lease_tick_ms") > 0
+
+
+def is_over(world, number):
+    session = world.servers.sessions.get(number)
+    return session is None or session.closed is not None
+
+
+def was_disturbed(world, hold, at):
+    return not world.was_quiet(hold.handle.process, at - 2 * session_timeout(world, hold) - bounds.NEWS)
+
+
+@rule("lost", "LOST is final for that grant.")
+def lost_without_cause(world, hold):
+    if not has_cause(world, hold, hold.lost):
+        yield f"{hold} was told that it is lost ({hold.reason}), and nothing had happened"
+
+
+@rule("told", "the connection is gone, or nothing was answered for two thirds of the session timeout")
+def suspect_without_cause(world, handle, hold, line):
+    if line["state"] == "SUSPECT" and hold is not None and not was_disturbed(world, hold, line["at"]):
+        yield f"{hold} was told ZKL_SUSPECT, and nothing disturbed it"
+
+
+@rule("check answered", "the connection is gone, or nothing was answered for two thirds of the session timeout")
+def check_suspects_without_cause(world, call):
+    hold = call.hold
+    if call.status == "ZKL_SUSPECT" and hold is not None and not was_disturbed(world, hold, call.answered):
+        yield f"{call} found {hold} ZKL_SUSPECT, and nothing disturbed it"
+
+
+@rule("check answered", "Whatever happens later, the handle reports LOST until `zkl_lock_release`")
+def held_after_the_loss(world, call):
+    hold = call.hold
+    if call.status in ("ZKL_OK", "ZKL_SUSPECT") and hold is not None and hold.lost is not None and \
+             hold.lost < call.at and call.handle.hold is hold:
+        yield f"{call} returned {call.status} after {hold} was told that it is lost"
+
+
+@rule("told", "LOST is final for that grant.")
+def told_held_after_the_loss(world, handle, hold, line):
+    if hold is not None and hold.lost is not None and hold.lost < line["at"] and line["state"] in ("HELD", "SUSPECT"):
+        yield f"{hold} was told {line['state']} after LOST"
+
+
+def timeout_of(world, node):
+    session = world.servers.sessions.get(node.session)
+    return session.timeout if session is not None else 0
+
+
+def told_in_time(world, node, bound):
+    """Looks whether who holds by a node that is gone knows it, once it had so long in peace."""
+
+    def look(now):
+        hold = node.hold
+        if hold is None or not hold.believes or hold.handle.process.gone is not None or \
+                hold.handle.library != "zklock":
+            return
+        again = world.overdue(hold.handle.process, node.died, bound, now)
+        if again is not None:
+            yield again, look
+        else:
+            yield f"{hold} does not know that {node.path} is {node.cause}, {(now - node.died) / bounds.MS:.0f} ms ago"
+
+    yield node.died + bound, look
+
+
+@rule("died", "ZKL_LOST, reason ZKL_NODE_DELETED, within a third of the session timeout")
+def deletion_not_told(world, node):
+    if node.cause == BY_HAND:
+        yield from told_in_time(world, node, timeout_of(world, node) // 3 + bounds.NEWS)
+
+
+@rule("died", "ZKL_LOST, reason ZKL_SESSION_EXPIRED")
+def expiry_not_told(world, node):
+    if node.cause == BY_SESSION:
+        yield from told_in_time(world, node, timeout_of(world, node) + bounds.NEWS)
+
+
+@rule("granted", "held for longer than `max_hold_ms` (if set)")
+def held_beyond_the_limit(world, hold):
+    limit = hold.handle.option_ns("max_hold_ms")
+    if limit <= 0:
+        return
+    process = hold.handle.process
+
+    def look(now):
+        if not hold.believes or process.gone is not None:
+            return
+        due = max(hold.at + limit, process.stops[-1][1] if process.stops else 0) + bounds.NEWS
+        if process.stopped is not None or due > now:
+            yield max(due, now + bounds.S), look
+        else:
+            yield f"{hold} still holds {(now - hold.at) / bounds.MS:.0f} ms after its grant"
+
+    yield hold.at + limit + bounds.NEWS, look
+
+
+@rule("check answered", "the connection is gone, or nothing was answered for two thirds of the session timeout")
+def certain_while_cut_off(world, call):
+    hold = call.hold
+    if call.status != "ZKL_OK" or hold is None:
+        return
+    silent = world.nemesis.silent_since(call.handle.process.host)
+    if silent is not None and silent + session_timeout(world, hold) * 2 // 3 + bounds.NEWS < call.at:
+        yield f"{call} returned ZKL_OK, {(call.at - silent) / bounds.MS:.0f} ms after the last server was heard"
+
+
+@rule("verify answered", "ZKL_OK proves that the lock was held at some moment between call and return.")
+def verified_a_dead_node(world, call):
+    if call.status != "ZKL_OK" or call.hold is None:
+        return
+    for node in call.hold.nodes:
+        node = node.newest()
+        if node.died is not None and node.died + bounds.CLOCK < call.at:
+            yield f"{call} returned ZKL_OK, and {node.path} had been {node.cause}"

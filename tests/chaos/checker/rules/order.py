@@ -1,0 +1,94 @@
+"""First come, first served."""
+from .. import bounds
+from ..contenders import ACQUIRES
+from ..judge import note, rule
+from ..names import EXHAUSTED_FROM, conflict
+from ..servers import BY_ITSELF
+
+
+@rule("entitled", "A release wakes one waiter.")
+def turn_not_told(world, node):
+    def look(now):
+        call = node.request
+        if node.died is not None or node.hold is not None or call is None or call.answered is not None:
+            return
+        process = call.handle.process
+        turns = [other.entitled_at for other in call.handle.nodes.values() if other.request is call]
+        if process.gone is not None or None in turns:
+            return  # of a set, another is still waited for
+        # Where a lease has to be earned first that takes a probe and two writes.
+        bound = bounds.NEWS + (call.handle.timeout if call.handle.option_ns("lease_tick_ms") else 0)
+        again = world.overdue(process, max(turns, default=node.entitled_at), bound, now)
+        if again is not None:
+            yield again, look
+        else:
+            yield f"nobody is in the way of {node.path} of {call.handle.who}," \
+                f" for {(now - node.entitled_at) / bounds.MS:.0f} ms, and {call} waits"
+
+    if node.who:
+        yield node.entitled_at + bounds.NEWS, look
+
+
+@rule("granted", "A request loses its place when its session expires while it waits.")
+def place_lost_without_cause(world, hold):
+    first = hold.call.first_node
+    if hold.call.what not in ACQUIRES or first is None or not hold.nodes or first in hold.nodes:
+        return
+    # Times of servers are cut off: one made a moment before is of the call before.
+    is_its_own = hold.call.at <= first.born and first.zxid < hold.nodes[0].zxid
+    if is_its_own and first.cause == BY_ITSELF and first.session == hold.nodes[0].session and \
+            0 <= first.sequence < EXHAUSTED_FROM and world.was_quiet(hold.handle.process, hold.call.at):
+        yield f"{hold} gave {first.path} up, and joined again behind others"
+
+
+@rule("acquire answered", "if another contender is in the way it returns ZKL_BUSY")
+def busy_without_a_reason(world, call):
+    resource = call.line.get("resource")
+    if not call.is_try or call.status != "ZKL_BUSY" or resource is None:
+        return
+    queue = world.servers.queues.get(resource)
+    if queue is not None and any(node.who != call.handle.who or node.who == "" for node in queue.nodes):
+        return
+    deaths = world.notes["busy_without_a_reason"].get(resource, {})
+    if any(at > call.at - bounds.STALE for who, at in deaths.items() if who != call.handle.who):
+        return
+    yield f"{call} returned ZKL_BUSY, and nobody else was there for {bounds.STALE / bounds.S:.0f} s"
+
+
+@note("died")
+def remember_the_last_deaths(world, node):
+    notes = world.notes["busy_without_a_reason"]
+    deaths = notes.setdefault(node.resource, {})
+    deaths[node.who] = node.died
+    if len(deaths) > 2:
+        del deaths[min(deaths, key=deaths.get)]
+
+
+def waiter_behind(world, node, hold):
+    """The first of another session that must wait for this node, and has for so long that the news are there."""
+    queue = world.servers.queues.get(node.resource)
+    for other in queue.nodes if queue is not None else ():
+        if other.key > node.key and other.session != node.session and conflict(other.mode, node.mode) and \
+                other.born + bounds.NEWS < hold.at:
+            return other
+    return None
+
+
+@rule("granted", "it lets at most `hand_offs` more of its own in (none, by default), and none later than `hand_off_ms`"
+      " after the news")
+def handed_on_too_often(world, hold):
+    if not hold.is_lent or hold.token[1] == 1:  # the first is its own place in the queue
+        return
+    node, handle = hold.nodes[0], hold.handle
+    waiter = waiter_behind(world, node, hold)
+    if waiter is None or not world.was_quiet(handle.process, waiter.born):
+        node.lent_since = None
+        return
+    count = node.lent_since[1] + 1 if node.lent_since is not None and node.lent_since[0] is waiter else 1
+    node.lent_since = (waiter, count)
+    limit, late = handle.options.get("hand_offs", 0), handle.option_ns("hand_off_ms")
+    if count > limit:
+        yield f"{hold} is grant {count} before {waiter.path}, of {limit} at most"
+    elif late and hold.at > waiter.born + late + bounds.NEWS:
+        yield f"{hold} came {(hold.at - waiter.born) / bounds.MS:.0f} ms after {waiter.path}, before it"
+

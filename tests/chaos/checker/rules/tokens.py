@@ -1,0 +1,39 @@
+"""Fencing tokens."""
+import collections
+
+from .. import bounds
+from ..judge import rule
+from ..names import conflict
+
+REMEMBERED = 64  # grants of a resource
+
+
+@rule("granted", "Of two conflicting grants of a resource, the later one has the greater token.")
+def token_did_not_rise(world, hold):
+    notes = world.notes["token_did_not_rise"]
+    for node in hold.nodes:
+        grants = notes.get(node.resource)
+        if grants is None:
+            grants = notes[node.resource] = collections.deque(maxlen=REMEMBERED)
+        begun = max(hold.call.at, node.born if node.entitled_at is None else node.entitled_at)
+        for at, token, mode, who in grants:
+            if token >= hold.token and at + bounds.CLOCK < begun and conflict(hold.mode, mode):
+                yield f"{hold} was granted {node.resource} after {who} with the token {token[0]}.{token[1]}"
+        grants.append((hold.at, hold.token, hold.mode, hold.handle.who))
+
+
+@rule("granted", "of two conflicting grants with the same token, the later one has the greater number.")
+def local_number_did_not_rise(world, hold):
+    if not hold.is_lent or hold.only_reads:
+        return
+    node = hold.nodes[0]
+    if hold.token[1] <= node.local_number:
+        yield f"{hold} was lent {node.path} after the number {node.local_number}"
+    node.local_number = max(node.local_number, hold.token[1])
+
+
+@rule("granted", "gives each grant a number by which your data can tell an old holder from a new one.")
+def token_given_twice(world, hold):
+    for node in hold.nodes:
+        if node.hold is not None and node.hold is not hold and node.hold.token == hold.token:
+            yield f"{hold} has the token that {node.hold} was granted"

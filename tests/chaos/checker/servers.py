@@ -1,0 +1,228 @@
+"""The tree of the servers as their transactions make it: the queues, and the life of each node in them."""
+import bisect
+import collections
+
+from . import names
+from .names import PERMIT, READ, WRITE
+
+BY_ITSELF, BY_HAND, BY_SESSION, BY_DOWNGRADE = "deleted by its session", "deleted by another session", \
+    "gone with its session", "replaced by a reader's"
+
+
+class Node:
+    """A contender's place in a queue."""
+
+    __slots__ = ("path", "resource", "mode", "permits", "sequence", "uuid", "is_lent", "session", "who", "zxid", "born",
+                 "token", "entitled", "entitled_at", "behind_reader", "death", "died", "cause", "became", "deleter",
+                 "hold", "local_number", "unwanted", "request", "lent_since")
+
+    def __init__(self, path, name, session, who, zxid, at):
+        self.path = path
+        self.resource = names.split(path)[0]
+        self.mode, self.permits, self.sequence = name.mode, name.permits, name.sequence
+        self.uuid, self.is_lent = name.uuid, name.is_lent
+        self.session = session
+        self.who = who
+        self.zxid = self.token = zxid
+        self.born = at
+        self.entitled = None  # the zxid from which on nobody was in its way
+        self.entitled_at = None
+        self.behind_reader = None  # nobody but this reader of its own session was before it
+        self.death = self.died = self.cause = self.became = self.deleter = None
+        self.hold = None  # the latest that rests on it
+        self.local_number = 0  # the greatest that was granted
+        self.unwanted = None  # since when nobody wants it any more
+        self.request = None  # the call that waited when it was made
+        self.lent_since = None  # (waiter's node, grants since it came), see rules/order.py
+
+    @property
+    def key(self):
+        return (self.sequence, self.mode == READ, self.path)
+
+    def lives_at(self, at):
+        """Surely: it may have lived for a little longer than the servers' times tell."""
+        return self.born <= at and (self.died is None or self.died > at)
+
+    def note_hold(self, hold):
+        """The servers are ahead of histories: a reader's node may have come in its place already."""
+        node = self
+        while node is not None:
+            node.hold, node = hold, node.became
+
+    def newest(self):
+        node = self
+        while node.became is not None:
+            node = node.became
+        return node
+
+
+class Queue:
+    def __init__(self):
+        self.nodes = []  # those that live, in order
+        self.keys = []
+        self.permits = 1
+
+    def add(self, node):
+        place = bisect.bisect(self.keys, node.key)
+        self.keys.insert(place, node.key)
+        self.nodes.insert(place, node)
+        self.permits = max(self.permits, node.permits)
+
+    def remove(self, node):
+        place = bisect.bisect_left(self.keys, node.key)
+        del self.keys[place], self.nodes[place]
+
+    def newly_entitled(self):
+        """Those of whom nobody is in the way any more, and was before."""
+        readers, others = [], 0
+        for node in self.nodes:
+            earlier = len(readers) + others
+            if node.entitled is None:
+                if (others == 0 if node.mode == READ else earlier < (node.permits if node.mode == PERMIT else 1)):
+                    yield node
+                elif others == 0 and earlier == 1 and readers[0].session == node.session:
+                    node.behind_reader = readers[0]
+            if node.mode == READ:
+                readers.append(node)
+            else:
+                others += 1
+            if others and len(readers) + others >= self.permits:
+                return
+
+
+class Session:
+    __slots__ = ("number", "timeout", "opened", "closed", "closed_zxid", "nodes", "process", "is_hurt")
+
+    def __init__(self, number, timeout, at):
+        self.number = number
+        self.timeout = timeout
+        self.opened = at
+        self.closed = self.closed_zxid = None
+        self.nodes = {}
+        self.process = None  # whose it is, when a history has told
+        self.is_hurt = False  # somebody else has ended it, or shortened its timeout
+
+
+class Guarded:
+    """A transaction that checks a contender's node, and writes something."""
+
+    __slots__ = ("zxid", "at", "session", "checked", "written")
+
+    def __init__(self, zxid, at, session, checked, written):
+        self.zxid, self.at, self.session, self.checked, self.written = zxid, at, session, checked, written
+
+
+class Servers:
+    def __init__(self, tell):
+        self.tell = tell
+        self.now = 0
+        self.zxid = 0
+        self.nodes = {}  # the latest of each path, for as long as somebody may ask for it
+        self.dead = collections.deque()
+        self.queues = {}
+        self.sessions = {}
+        self.closed = collections.deque()
+
+    def session(self, number):
+        if number not in self.sessions:
+            self.sessions[number] = Session(number, 0, self.now)
+        return self.sessions[number]
+
+    def apply(self, at, transaction):
+        self.now, self.zxid = at, transaction["zxid"]
+        changed, session, parts = {}, transaction["session"], transaction["parts"]
+        for part in parts:
+            kind = part[0]
+            if kind == "create":
+                if part[2]:
+                    self.create(part, session, changed)
+            elif kind == "delete":
+                self.delete(part[1], session, changed)
+            elif kind == "open":
+                self.sessions[session] = Session(session, part[1] * 1000000, at)
+            elif kind == "close":
+                self.close(session, part[1], changed)
+        if len(parts) > 1:
+            self.note_guarded(session, parts)
+        self.settle(changed)
+
+    def create(self, part, session, changed):
+        path = part[1]
+        resource, last = names.split(path)
+        name = names.parse(last)
+        if name is None:
+            return
+        node = Node(path, name, session, names.owner_of(part[3]), self.zxid, self.now)
+        self.nodes[path] = node
+        queue = self.queues.get(resource)
+        if queue is None:
+            queue = self.queues[resource] = Queue()
+        queue.add(node)
+        self.session(session).nodes[path] = node
+        changed[resource] = True
+        self.tell("born", node)
+
+    def delete(self, path, session, changed):
+        node = self.nodes.get(path)
+        if node is None or node.died is not None:
+            return
+        node.deleter = session
+        reader = self.reader_in_place_of(node)
+        if reader is not None:
+            node.became = reader
+            reader.token, reader.hold, reader.unwanted = node.token, node.hold, node.unwanted
+            reader.local_number = node.local_number
+        self.bury(node, BY_DOWNGRADE if reader else BY_ITSELF if session == node.session else BY_HAND, changed)
+
+    def reader_in_place_of(self, writer):
+        """The reader's node that this very transaction has made in the writer's place of the queue."""
+        if writer.mode != WRITE or not writer.uuid:
+            return None
+        place = writer.path.replace("-__WRIT__", "-__READ__")
+        reader = self.nodes.get(place)
+        return reader if reader is not None and reader.zxid == self.zxid and reader.session == writer.session else None
+
+    def bury(self, node, cause, changed):
+        node.death, node.died, node.cause = self.zxid, self.now, cause
+        self.queues[node.resource].remove(node)
+        self.sessions[node.session].nodes.pop(node.path, None)
+        self.dead.append(node)
+        changed[node.resource] = True
+        self.tell("died", node)
+
+    def close(self, number, paths, changed):
+        session = self.session(number)
+        session.closed, session.closed_zxid = self.now, self.zxid
+        for path in list(session.nodes) if paths is None else paths:
+            node = self.nodes.get(path)
+            if node is not None and node.died is None:
+                self.bury(node, BY_SESSION, changed)
+        self.closed.append(session)
+        self.tell("closed", session)
+
+    def note_guarded(self, session, parts):
+        checked = [part[1] for part in parts if part[0] == "check"]
+        written = [part[1:] for part in parts if part[0] in ("create", "set", "delete")]
+        if checked and written:
+            self.tell("guarded", Guarded(self.zxid, self.now, session, checked, written))
+
+    def settle(self, changed):
+        for resource in changed:
+            queue = self.queues[resource]
+            if not queue.nodes:
+                del self.queues[resource]
+                continue
+            for node in list(queue.newly_entitled()):
+                node.entitled, node.entitled_at = self.zxid, self.now
+                self.tell("entitled", node)
+
+    def forget(self, before):
+        """Forgets what was dead before that."""
+        while self.dead and self.dead[0].died < before:
+            node = self.dead.popleft()
+            if self.nodes.get(node.path) is node:
+                del self.nodes[node.path]
+        while self.closed and self.closed[0].closed < before:
+            session = self.closed.popleft()
+            if self.sessions.get(session.number) is session:
+                del self.sessions[session.number]

@@ -1,0 +1,167 @@
+"""The transactions that the ensemble has committed: the union of what its servers wrote down (TransactionLog.java)."""
+import bisect
+import collections
+import heapq
+
+from .history import lines_of
+
+# A transaction that fewer than a quorum wrote down is committed if a later one builds on it. So far is looked for that.
+TRANSACTIONS_AHEAD = 20000
+
+
+class ServersDisagree(Exception):
+    """The same zxid is another transaction on another server."""
+
+
+class Clock:
+    """Takes the servers' CLOCK_REALTIME to CLOCK_BOOTTIME, by the pairs that the nemesis noted."""
+
+    def __init__(self, pairs):
+        ordered = sorted(pairs)
+        self.real = [real for _, real in ordered]
+        self.ahead = [real - at for at, real in ordered]
+
+    def boottime(self, real_ns):
+        if not self.real:
+            raise ValueError("the nemesis has noted no pair of clocks (history.md, \"clock\")")
+        return real_ns - self.ahead[max(0, bisect.bisect_right(self.real, real_ns) - 1)]
+
+
+def labelled(server, path):
+    for transaction in lines_of(path):
+        yield transaction["zxid"], server, transaction
+
+
+def by_zxid(files):
+    """(transaction, how many servers wrote it down), in the order of zxids. files: (server, path)."""
+    streams = heapq.merge(*(labelled(server, path) for server, path in files), key=lambda one: one[0])
+    current, servers = None, set()
+    for zxid, server, transaction in streams:
+        if current is not None and zxid == current["zxid"]:
+            if transaction != current:
+                raise ServersDisagree(f"zxid {zxid:#x}: {current} and, on server {server}, {transaction}")
+        else:
+            if current is not None:
+                yield current, len(servers)
+            current, servers = transaction, set()
+        servers.add(server)
+    if current is not None:
+        yield current, len(servers)
+
+
+def epoch_of(transaction):
+    return transaction["zxid"] >> 32
+
+
+class Tail:
+    """The last transactions of an epoch, which no quorum wrote down: committed, if a later one builds on them."""
+
+    def __init__(self):
+        self.transactions = []
+        self.made = {}  # path or session: which of them made it
+        self.deleted = {}  # path: (session, which of them deleted it)
+        self.committed = 0  # so many of them
+
+    def add(self, transaction):
+        self.transactions.append(transaction)
+        number = len(self.transactions)
+        for part in transaction["parts"]:
+            if part[0] == "create":
+                self.made[part[1]] = number
+            elif part[0] == "open":
+                self.made[transaction["session"]] = number
+            elif part[0] == "delete":
+                self.deleted[part[1]] = (transaction["session"], number)
+
+    def learn(self, later):
+        """Sees what a later transaction, which is committed, builds on."""
+        built_on = [self.made.get(later["session"], 0)]
+        for part in later["parts"]:
+            if part[0] in ("delete", "set", "check"):
+                built_on.append(self.made.pop(part[1], 0))
+                if part[0] == "delete":
+                    self.deleted.pop(part[1], None)
+            elif part[0] == "close":
+                built_on.extend(self.of_close(later["session"], part[1] or ()))
+        self.committed = max(self.committed, *built_on)
+
+    def of_close(self, session, paths):
+        """What its session still had, and what it had no more."""
+        for path in paths:
+            self.deleted.pop(path, None)
+            yield self.made.pop(path, 0)
+        for path, (deleter, number) in list(self.deleted.items()):
+            if deleter == session:
+                del self.deleted[path]
+                yield number
+
+    def is_settled(self):
+        return self.committed == len(self.transactions)
+
+
+class Ahead:
+    """A stream of which some can be looked at and put back."""
+
+    def __init__(self, stream):
+        self.stream = iter(stream)
+        self.put_back = collections.deque()
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self.put_back.popleft() if self.put_back else next(self.stream)
+
+
+def read_tail(stream, first, quorum):
+    """The transactions from `first` on to the end of its epoch, or to the next one that a quorum wrote down."""
+    tail, epoch = Tail(), epoch_of(first)
+    tail.add(first)
+    for transaction, servers in stream:
+        if epoch_of(transaction) != epoch:
+            stream.put_back.appendleft((transaction, servers))
+            break
+        tail.add(transaction)
+        if servers >= quorum:
+            tail.committed = len(tail.transactions)
+            break
+    return tail
+
+
+def look_ahead(stream, tail):
+    """Sees what later epochs build on."""
+    later = []
+    while not tail.is_settled() and len(later) < TRANSACTIONS_AHEAD:
+        entry = next(stream, None)
+        if entry is None:
+            break
+        later.append(entry)
+        tail.learn(entry[0])
+    if not later:
+        tail.committed = len(tail.transactions)  # the last of all: nobody can have been told otherwise
+    stream.put_back.extendleft(reversed(later))
+
+
+def committed(stream, quorum):
+    """Those that are committed. What a quorum wrote down is, and so is all before it in its epoch."""
+    stream = Ahead(stream)
+    for transaction, servers in stream:
+        if servers >= quorum:
+            yield transaction
+        else:
+            tail = read_tail(stream, transaction, quorum)
+            look_ahead(stream, tail)
+            yield from tail.transactions[:tail.committed]
+
+
+def read_one(stream, clock):
+    """(CLOCK_BOOTTIME of its preparation, transaction) of each. It is committed later than that."""
+    at = 0
+    for transaction in stream:
+        at = max(at, clock.boottime(transaction["time_ms"] * 1000000))
+        yield at, transaction
+
+
+def read(files, quorum, clock):
+    """The same of what the servers have committed."""
+    return read_one(committed(by_zxid(files), quorum), clock)
