@@ -12,7 +12,7 @@ import unittest
 
 from . import history, rules, transactions  # noqa: F401  (rules register themselves)
 from .judge import RULES
-from .main import judge
+from .main import judge, of_generations
 from .made_nemesis import MadeRun
 from .plants import PLANTS, Copy, NoPlace
 from .transactions import Clock, read_one
@@ -32,7 +32,7 @@ def made(kind, seed):
 
 def judged(lines, transactions, chosen=None):
     clock = Clock((line["at"], line["real_ns"]) for line in lines if line["event"] == "clock")
-    return judge(lines, read_one(transactions, clock), chosen)
+    return judge(lines, of_generations([read_one(transactions, clock)], []), chosen)
 
 
 def planted(plant):
@@ -90,7 +90,7 @@ class Union(unittest.TestCase):
             files = []
             for number, log in enumerate(logs, 1):
                 path = pathlib.Path(directory) / f"{number}.jsonl"
-                path.write_text("".join(json.dumps(one) + "\n" for one in log), encoding="utf-8")
+                path.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in log), encoding="utf-8")
                 files.append((str(number), path))
             return [one["zxid"] for one in transactions.committed(transactions.by_zxid(files), 2)]
 
@@ -175,6 +175,42 @@ class Foreign(unittest.TestCase):
                        "session": f"0x{number}", **who}]
         lines.sort(key=lambda line: line["at"])
         self.assertEqual(set(judged(lines, made_by).found), {"granted_out_of_turn", "two_holders"})
+
+
+class Restore(unittest.TestCase):
+    """All servers get a backup, which has a node that was released since, and lacks one that is held."""
+
+    A, B, C = ("/locks/r/_c_00000000-0000-4000-8000-000000000000-lock-000000000" + number for number in "012")
+    RESTORED = 50 * 10**6
+
+    @staticmethod
+    def one(zxid, *parts, session="0x1"):
+        return {"zxid": zxid, "time_ms": zxid, "session": session, "parts": list(parts)}
+
+    def found(self, *after):
+        """What is found if this comes behind the backup, and then somebody is granted C."""
+        backup = [self.one(1, ["create", self.A, 1, ""])]
+        before = [*backup, self.one(2, ["delete", self.A]), self.one(3, ["create", self.B, 1, ""], session="0x2")]
+        lines = self.grant("b", 2, self.B, 3, 20 * 10**6) + self.grant("c", 3, self.C, 62, 80 * 10**6)
+        clock = Clock([(0, 0)])
+        generations = [read_one(before, clock), read_one([*backup, *after, self.one(
+            62, ["create", self.C, 1, ""], session="0x3")], clock)]
+        return set(judge(lines, of_generations(generations, [self.RESTORED])).found) - {"call_left_open"}
+
+    @staticmethod
+    def grant(who, number, node, token, at):
+        who = {"who": who, "process": number}
+        return [{"at": at - 4, "event": "start", "host": "h", **who},
+                {"at": at - 3, "event": "session", "session": f"0x{number}", **who},
+                {"at": at - 2, "event": "call", "what": "acquire", "call": 1, "mode": "exclusive", **who},
+                {"at": at, "event": "return", "what": "acquire", "call": 1, "status": "ZKL_OK", "token": [token, 0],
+                 "node": node, "mode": "exclusive", "session": f"0x{number}", **who}]
+
+    def test_what_the_backup_lacks_is_in_nobodys_way(self):
+        self.assertEqual(self.found(self.one(61, ["close", [self.A]])), set())
+
+    def test_what_was_released_since_is_in_the_way_again(self):
+        self.assertEqual(self.found(), {"granted_out_of_turn"})
 
 
 class Sentences(unittest.TestCase):

@@ -64,7 +64,7 @@ class Call:
     def __init__(self, handle, line):
         self.handle = handle
         self.what = line["what"]
-        self.number = line["call"]
+        self.number = line.get("call", 0)  # an open needs none
         self.at = line["at"]
         self.line = line
         self.is_async = line.get("async", False)

@@ -4,6 +4,7 @@ import json
 
 # A thread may be late between its look at the clock and its write; each thread has one such line at most.
 LATE_LINES = 256
+DECODE = json.JSONDecoder().raw_decode  # without a look at what is behind the line
 
 
 class Malformed(Exception):
@@ -15,7 +16,7 @@ def lines_of(path):
     with open(path, encoding="utf-8") as file:
         for number, text in enumerate(file, 1):
             try:
-                line = json.loads(text)
+                line, _ = DECODE(text)
             except ValueError as error:
                 if not text.endswith("\n"):
                     return

@@ -2,43 +2,81 @@
 import argparse
 import heapq
 import json
+import operator
 import pathlib
+import re
+import subprocess
 import sys
 
 from . import bounds, history, rules, transactions  # noqa: F401  (rules register themselves)
 from .judge import RULES, Judge
 from .world import World
 
+LINE, TRANSACTION, RESTORE, REPLAY = range(4)
+UNTIL = re.compile(r"until-restore-(\d+)")
+READER = pathlib.Path(__file__).resolve().parent / "read-servers"
 USAGE = """Judges what a run of tests/chaos has left in DIRECTORY (tests/chaos/history.md):
 
-  histories/*.jsonl   what contenders, nemesis and store have written; nemesis.jsonl has the pairs of clocks
-  servers/N*.jsonl    the transactions of server N, as checker/read-servers prints them
+  *.jsonl, histories/*.jsonl   what contenders, nemesis and store have written; nemesis.jsonl has the pairs of clocks
+  servers/N*.jsonl             the transactions of server N, as checker/read-servers prints them
+  server-N/**/version-2*       or its data, which are read first
 
 It prints each violation, and ends with 0 when there is none, 1 when there are some, 2 when it could not judge."""
 
 
+def of_nemesis(paths, event):
+    return [line for path in paths if path.name.startswith("nemesis") for line in history.lines_of(path)
+            if line["event"] == event]
+
+
 def clock_of(paths):
-    return transactions.Clock((line["at"], line["real_ns"]) for path in paths if path.name.startswith("nemesis")
-                              for line in history.lines_of(path) if line["event"] == "clock")
+    return transactions.Clock((line["at"], line["real_ns"]) for line in of_nemesis(paths, "clock"))
 
 
-def in_one_order(lines, committed):
-    """(time, transaction or None, line): a transaction comes before what may rest on it."""
-    servers = ((at, 0, transaction, None) for at, transaction in committed)
-    contenders = ((line["at"] + bounds.BEHIND, 1, None, line) for line in lines)
-    return heapq.merge(servers, contenders, key=lambda one: one[:2])
+def restores_of(paths):
+    return [line["at"] for line in of_nemesis(paths, "restored")]
 
 
-def judge(lines, committed, chosen=None):
-    """Returns the judge, who has seen all. lines and committed: iterables in the order of time."""
+def by_generation(files, restores):
+    """What was put aside at the first restore, at the second, and so on; and the rest."""
+    generations = [[] for _ in range(restores + 1)]
+    for server, path in files:
+        aside = UNTIL.search(path.name)
+        generations[int(aside.group(1)) - 1 if aside else restores].append((server, path))
+    return generations
+
+
+def in_one_order(lines, servers):
+    """(time, kind, what): a transaction comes before what may rest on it. servers: see of_generations."""
+    contenders = ((line["at"] + bounds.BEHIND, LINE, line) for line in lines)
+    return heapq.merge(servers, contenders, key=operator.itemgetter(0))
+
+
+def of_generations(generations, restored):
+    """(time, kind, what) of the servers: generations are the transactions from one restored backup to the next, each
+    with its time; those of the backup come again at the time of the restore."""
+    for number, committed in enumerate(generations):
+        since = restored[number - 1] if number > 0 else 0
+        if number > 0:
+            yield since, RESTORE, None
+        for at, transaction in committed:
+            yield (at, TRANSACTION, transaction) if at >= since else (since, REPLAY, (at, transaction))
+
+
+def judge(lines, servers, chosen=None):
+    """Returns the judge, who has seen all. Both are in the order of time; servers as of_generations yields them."""
     judged = Judge(RULES.values() if chosen is None else chosen)
     world = judged.world = World(judged.tell)
     try:
-        for at, _, transaction, line in in_one_order(lines, committed):
-            if line is None:
-                world.on_transaction(at, transaction)
+        for at, kind, what in in_one_order(lines, servers):
+            if kind == LINE:
+                world.on_line(what)
+            elif kind == TRANSACTION:
+                world.on_transaction(at, what)
+            elif kind == RESTORE:
+                world.on_restore(at)
             else:
-                world.on_line(line)
+                world.servers.replay(*what)
     except transactions.ServersDisagree as error:
         judged.note("servers_disagree", str(error))
     world.finish()
@@ -53,28 +91,40 @@ def report(judged):
             "examples": [{"rule": one.rule, "at": one.at, "text": one.text} for one in judged.examples]}
 
 
-def files_of_servers(directory):
-    return [(path.name.split("-")[0].split(".")[0], path) for path in sorted(directory.glob("*.jsonl"))]
+def read_servers(directory):
+    """Prints what is in the servers' data, once."""
+    place = directory / "servers"
+    place.mkdir(exist_ok=True)
+    for data in sorted(directory.glob("server-*/**/version-2*")):
+        number = data.relative_to(directory).parts[0].removeprefix("server-")
+        path = place / f"{number}-{'-'.join(data.relative_to(directory).parts[1:])}.jsonl"
+        if not path.exists():
+            made = path.with_suffix(".part")
+            with open(made, "wb") as file:
+                subprocess.run([READER, data], check=True, stdout=file)
+            made.rename(path)
+    return [(path.name.split("-")[0].split(".")[0], path) for path in sorted(place.glob("*.jsonl"))]
 
 
 def judge_directory(directory, quorum):
-    paths = sorted((directory / "histories").glob("*.jsonl"))
-    servers = files_of_servers(directory / "servers")
-    quorum = quorum or len({server for server, _ in servers}) // 2 + 1
-    return judge(history.merged(paths), transactions.read(servers, quorum, clock_of(paths)))
+    paths = sorted([*directory.glob("*.jsonl"), *directory.glob("histories/*.jsonl")])
+    clock, restored = clock_of(paths), restores_of(paths)
+    generations = [transactions.read(files, quorum, clock)
+                   for files in by_generation(read_servers(directory), len(restored))]
+    return judge(history.merged(paths), of_generations(generations, restored))
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="check", description=USAGE,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=pathlib.Path)
-    parser.add_argument("--quorum", type=int, help="how many servers must have written a transaction down (default:"
-                                                   " more than half of those that are there)")
+    parser.add_argument("--quorum", type=int, default=2, help="how many servers make a transaction committed that have"
+                                                              " written it down (default: 2, of three that vote)")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the report there")
     asked = parser.parse_args(arguments)
     try:
         judged = judge_directory(asked.directory, asked.quorum)
-    except (OSError, ValueError, history.Malformed) as error:
+    except (OSError, ValueError, subprocess.CalledProcessError, history.Malformed) as error:
         print(f"check: {error}", file=sys.stderr)
         return 2
     if asked.json:

@@ -5,8 +5,9 @@ import collections
 from . import names
 from .names import PERMIT, READ, WRITE
 
-BY_ITSELF, BY_HAND, BY_SESSION, BY_DOWNGRADE = "deleted by its session", "deleted by another session", \
-    "gone with its session", "replaced by a reader's"
+BY_ITSELF, BY_HAND, BY_SESSION, BY_DOWNGRADE, BY_RESTORE = "deleted by its session", "deleted by another session", \
+    "gone with its session", "replaced by a reader's", "not in the backup"
+FORGOTTEN_AT_ONCE = 1000  # dead nodes, of what is replayed
 
 
 class Node:
@@ -122,6 +123,7 @@ class Servers:
         self.queues = {}
         self.sessions = {}
         self.closed = collections.deque()
+        self.restored_over = None  # the tree that a backup is about to replace
 
     def session(self, number):
         if number not in self.sessions:
@@ -215,6 +217,33 @@ class Servers:
             for node in list(queue.newly_entitled()):
                 node.entitled, node.entitled_at = self.zxid, self.now
                 self.tell("entitled", node)
+
+    # ---- Backups ------------------------------------------------------------------------------
+
+    def begin_restore(self):
+        """What follows has been before: the transactions of the backup, which make another tree."""
+        self.restored_over = self.nodes, self.sessions
+        self.nodes, self.queues, self.sessions = {}, {}, {}
+        self.dead.clear()
+        self.closed.clear()
+        self.tell, self.told = lambda event, what: None, self.tell
+
+    def replay(self, at, transaction):
+        self.apply(at, transaction)
+        if len(self.dead) > FORGOTTEN_AT_ONCE:
+            self.forget(at)
+
+    def end_restore(self, at):
+        """Those nodes that the backup does not have are gone. Nothing is promised of sessions any more."""
+        nodes, sessions = self.restored_over
+        self.tell, self.restored_over, self.now = self.told, None, at
+        for session in self.sessions.values():
+            session.is_hurt = True
+            session.process = sessions[session.number].process if session.number in sessions else None
+        for path, node in nodes.items():
+            if node.died is None and path not in self.nodes:
+                node.death, node.died, node.cause = self.zxid, at, BY_RESTORE
+                self.tell("died", node)
 
     def forget(self, before):
         """Forgets what was dead before that."""

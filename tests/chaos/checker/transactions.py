@@ -2,11 +2,14 @@
 import bisect
 import collections
 import heapq
+import itertools
+import operator
 
-from .history import lines_of
+from .history import DECODE, Malformed
 
 # A transaction that fewer than a quorum wrote down is committed if a later one builds on it. So far is looked for that.
 TRANSACTIONS_AHEAD = 20000
+FIRST = '{"zxid":'  # what each line begins with
 
 
 class ServersDisagree(Exception):
@@ -28,25 +31,30 @@ class Clock:
 
 
 def labelled(server, path):
-    for transaction in lines_of(path):
-        yield transaction["zxid"], server, transaction
+    """(zxid, server, text) of each line."""
+    with open(path, encoding="utf-8") as file:
+        for number, text in enumerate(file, 1):
+            if not text.startswith(FIRST) or "," not in text:
+                raise Malformed(f"{path}:{number}: does not begin with {FIRST}")
+            yield int(text[len(FIRST):text.index(",")]), server, text
+
+
+def parsed(zxid, texts):
+    """(transaction, how many servers wrote it down). texts: {text: servers}"""
+    if len(texts) > 1:
+        raise ServersDisagree(f"zxid {zxid:#x}: " + " and, on another server, ".join(map(str.strip, texts)))
+    (text, servers), = texts.items()
+    return DECODE(text)[0], len(servers)
 
 
 def by_zxid(files):
     """(transaction, how many servers wrote it down), in the order of zxids. files: (server, path)."""
-    streams = heapq.merge(*(labelled(server, path) for server, path in files), key=lambda one: one[0])
-    current, servers = None, set()
-    for zxid, server, transaction in streams:
-        if current is not None and zxid == current["zxid"]:
-            if transaction != current:
-                raise ServersDisagree(f"zxid {zxid:#x}: {current} and, on server {server}, {transaction}")
-        else:
-            if current is not None:
-                yield current, len(servers)
-            current, servers = transaction, set()
-        servers.add(server)
-    if current is not None:
-        yield current, len(servers)
+    streams = heapq.merge(*(labelled(server, path) for server, path in files))
+    for zxid, lines in itertools.groupby(streams, key=operator.itemgetter(0)):
+        texts = {}
+        for _, server, text in lines:
+            texts.setdefault(text, set()).add(server)
+        yield parsed(zxid, texts)
 
 
 def epoch_of(transaction):

@@ -31,7 +31,8 @@ class World:
                       "start": self.on_start, "end": self.on_end, "session": self.on_session,
                       "fault": self.on_fault, "process": self.on_process, "hurt": self.on_hurt, "rest": self.on_rest,
                       "claimed": self.on_store, "written": self.on_store, "refused": self.on_store,
-                      "held": self.on_store, "clock": lambda line: None}
+                      "held": self.on_store, "clock": lambda line: None,
+                      "restored": lambda line: None}
         self.next_forgetting = 0
         self.grants = 0
         self.notes = collections.defaultdict(dict)  # what rules remember, by their names
@@ -93,7 +94,14 @@ class World:
     def on_transaction(self, at, transaction):
         """Takes a transaction that was prepared at that time, when the lines before it are still BEHIND."""
         self.pass_time(at - bounds.BEHIND)
+        if self.servers.restored_over is not None:
+            self.servers.end_restore(at)
         self.servers.apply(at, transaction)
+
+    def on_restore(self, at):
+        self.pass_time(at - bounds.BEHIND)
+        self.servers.begin_restore()
+        self.notes.pop("tokens", None)  # they may be lower from now on
 
     def on_server_event(self, event, what):
         if event == "born" and what.who:
@@ -182,7 +190,8 @@ class World:
 
     def on_end(self, line):
         process = self.processes[line["process"]]
-        self.bury(process, line["at"], False)
+        if process.gone is None:
+            self.bury(process, line["at"], line.get("exit", 0) != 0)
 
     def on_session(self, line):
         self.note_session(self.processes[line["process"]], line["session"])
@@ -195,7 +204,7 @@ class World:
     def handle_of(self, line):
         who = line["who"]
         handle = self.handles.get(who)
-        if handle is None:
+        if handle is None or handle.process.number != line["process"]:
             process = self.processes.get(line["process"])
             if process is None:
                 raise Malformed(f"of a process that has not started: {line}")
@@ -262,7 +271,7 @@ class World:
             handle.library = handle.options.get("library", "zklock")
             handle.client = handle.options.get("client", handle.who)
             handle.closed = None
-        call = handle.calls.get(line["call"])
+        call = handle.calls.get(line.get("call", 0))
         if call is None or call.returned is not None:
             self.tell("returned_without_call", handle, line)
             return
@@ -284,7 +293,7 @@ class World:
         if line["what"] == "state":
             self.on_state(handle, line)
             return
-        call = handle.calls.get(line["call"])
+        call = handle.calls.get(line.get("call", 0))
         if call is None or not call.is_async or call.answered is not None:
             self.tell("called_back_without_call", handle, line)
             return

@@ -3,12 +3,12 @@ or deleted the node."""
 from .. import bounds
 from ..judge import note, rule
 from ..names import conflict
-from ..servers import BY_HAND, BY_SESSION
+from ..servers import BY_HAND, BY_RESTORE, BY_SESSION
 
 
 def is_promised(world, node):
     session = world.servers.sessions.get(node.session)
-    return node.cause != BY_HAND and (session is None or not session.is_hurt)
+    return node.cause not in (BY_HAND, BY_RESTORE) and (session is None or not session.is_hurt)
 
 
 def over(hold, until, at):

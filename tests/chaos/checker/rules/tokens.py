@@ -8,18 +8,24 @@ from ..names import conflict
 REMEMBERED = 64  # grants of a resource
 
 
+class Tokens:
+    """The last grants of a resource."""
+
+    def __init__(self):
+        self.grants = collections.deque(maxlen=REMEMBERED)
+        self.greatest = (0, 0)
+
+
 @rule("granted", "Of two conflicting grants of a resource, the later one has the greater token.")
 def token_did_not_rise(world, hold):
-    notes = world.notes["token_did_not_rise"]
     for node in hold.nodes:
-        grants = notes.get(node.resource)
-        if grants is None:
-            grants = notes[node.resource] = collections.deque(maxlen=REMEMBERED)
+        tokens = world.notes["tokens"].setdefault(node.resource, Tokens())
         begun = max(hold.call.at, node.born if node.entitled_at is None else node.entitled_at)
-        for at, token, mode, who in grants:
+        for at, token, mode, who in tokens.grants if hold.token <= tokens.greatest else ():
             if token >= hold.token and at + bounds.CLOCK < begun and conflict(hold.mode, mode):
                 yield f"{hold} was granted {node.resource} after {who} with the token {token[0]}.{token[1]}"
-        grants.append((hold.at, hold.token, hold.mode, hold.handle.who))
+        tokens.grants.append((hold.at, hold.token, hold.mode, hold.handle.who))
+        tokens.greatest = max(tokens.greatest, hold.token)
 
 
 @rule("granted", "of two conflicting grants with the same token, the later one has the greater number.")
