@@ -18,3 +18,9 @@ DELETION = 5 * S
 EXPIRY = 15 * S
 # What is dead is forgotten when nobody can ask about it any more: see World.forget.
 MEMORY = 60 * S
+
+
+def be_patient(factor):
+    """On a machine that has too much to do, what has to be scheduled takes so many times as long."""
+    global CALL, NEWS, STALE, DELETION, EXPIRY
+    CALL, NEWS, STALE, DELETION, EXPIRY = (int(one * factor) for one in (CALL, NEWS, STALE, DELETION, EXPIRY))

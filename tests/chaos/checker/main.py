@@ -114,14 +114,26 @@ def judge_directory(directory, quorum):
     return judge(history.merged(paths), of_generations(generations, restored))
 
 
+class ShowRules(argparse.Action):
+    def __call__(self, parser, *_):
+        for one in RULES.values():
+            print(f"{one.name}: {one.sentence}")
+        parser.exit()
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="check", description=USAGE,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("--rules", action=ShowRules, nargs=0, help="print all rules, each with the sentence of the"
+                                                                   " documentation that it judges")
     parser.add_argument("--quorum", type=int, default=2, help="how many servers make a transaction committed that have"
                                                               " written it down (default: 2, of three that vote)")
+    parser.add_argument("--patience", type=float, default=1, metavar="FACTOR",
+                        help="for a machine that has too much to do: bounds.py's, so many times as long")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the report there")
     asked = parser.parse_args(arguments)
+    bounds.be_patient(asked.patience)
     try:
         judged = judge_directory(asked.directory, asked.quorum)
     except (OSError, ValueError, subprocess.CalledProcessError, history.Malformed) as error:

@@ -480,6 +480,14 @@ def lease_that_ends_in_peace(copy):
     lose(copy, "ZKL_LEASE_ENDED", lambda turn: "lease_tick_ms" in copy.options(turn.grant["who"]))
 
 
+@plant("lost_without_cause")
+def release_that_tells_of_a_loss(copy):
+    turn = copy.plain_turn(lambda turn: "max_hold_ms" not in copy.options(turn.grant["who"]),
+                           after=copy.start() + 13 * S)
+    turn.released["status"] = "ZKL_LOST"
+    copy.that("delete", turn.path)["time_ms"] += 1000
+
+
 @plant("suspect_without_cause")
 def doubt_in_peace(copy):
     turn = copy.plain_turn(after=copy.start() + 13 * S)

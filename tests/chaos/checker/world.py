@@ -377,6 +377,8 @@ class World:
 
     def end_release(self, call, status):
         hold, handle = call.hold, call.handle
+        if status == "ZKL_LOST":
+            self.lose(handle, call.answered, call.answer.get("reason"))
         if status in RELEASED:
             if hold is not None and hold.ended is not None:
                 if handle.hold is hold:

@@ -14,12 +14,14 @@ def has_cause(world, hold, at):
         return any(is_over(world, node.session) for node in nodes) or not nodes
     if reason == "ZKL_NODE_DELETED":
         return any(node.cause in (BY_HAND, BY_RESTORE) for node in dead)
+    limit = handle.option_ns("max_hold_ms")
+    is_over_the_limit = limit > 0 and at + bounds.CLOCK >= hold.call.at + limit
     if reason == "ZKL_HOLD_LIMIT":
-        limit = handle.option_ns("max_hold_ms")
-        return limit > 0 and at + bounds.CLOCK >= hold.call.at + limit
+        return is_over_the_limit
+    lease_may_have_ended = handle.option_ns("lease_tick_ms") > 0 and was_disturbed(world, hold, at)
     if reason == "ZKL_LEASE_ENDED":
-        return handle.option_ns("lease_tick_ms") > 0 and was_disturbed(world, hold, at)
-    return bool(dead) or handle.option_ns("max_hold_ms") > 0 or handle.option_ns("lease_tick_ms") > 0
+        return lease_may_have_ended
+    return bool(dead) or is_over_the_limit or lease_may_have_ended
 
 
 def is_over(world, number):
