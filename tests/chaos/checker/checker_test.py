@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import tempfile
 import unittest
 
@@ -144,6 +145,17 @@ class Histories(unittest.TestCase):
 
     def test_threads_that_were_held_up_are_put_in_order(self):
         self.assertEqual(self.read('{"at": 2}\n{"at": 1}\n'), [1, 2])
+
+    def test_more_processes_than_files_may_be_open(self):
+        many = 300
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        with tempfile.TemporaryDirectory() as directory:
+            paths = [pathlib.Path(directory) / f"{number}.jsonl" for number in range(many)]
+            for number, path in enumerate(paths):
+                path.write_text(f'{{"at": {2 * number}}}\n{{"at": {2 * number + 1}}}\n', encoding="utf-8")
+            resource.setrlimit(resource.RLIMIT_NOFILE, (50, limits[1]))
+            self.assertEqual([line["at"] for line in history.merged(paths)], list(range(2 * many)))
 
     def test_a_last_line_that_is_cut_off_is_left_out(self):
         self.assertEqual(self.read('{"at": 2}\n{"at": 3, "wh'), [2])

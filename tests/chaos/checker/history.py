@@ -46,6 +46,25 @@ def time_of(line):
         raise Malformed(f"without a time: {line}") from error
 
 
+def ordered(path):
+    return in_order(lines_of(path), time_of)
+
+
 def merged(paths):
-    """The lines of all these files, in the order of their times."""
-    return heapq.merge(*(in_order(lines_of(path), time_of) for path in paths), key=time_of)
+    """The lines of all these files, in the order of their times. A file is open only while its process wrote: a run has
+    more processes one after the other than a process may have files."""
+    waiting = []  # (time, number, the line or None where the file is not open yet, the lines behind it)
+    for number, path in enumerate(paths):
+        first = next(lines_of(path), None)
+        if first is not None:
+            waiting.append((time_of(first), number, None, ordered(path)))
+    heapq.heapify(waiting)
+    while waiting:
+        _, number, line, behind = waiting[0]
+        if line is not None:
+            yield line
+        following = next(behind, None)
+        if following is None:
+            heapq.heappop(waiting)
+        else:
+            heapq.heapreplace(waiting, (following["at"], number, following, behind))

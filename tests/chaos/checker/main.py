@@ -1,5 +1,6 @@
 """Judges a run: tests/chaos/checker/check --help."""
 import argparse
+import gc
 import heapq
 import json
 import operator
@@ -12,7 +13,9 @@ from . import bounds, history, rules, transactions  # noqa: F401  (rules registe
 from .judge import RULES, Judge
 from .world import World
 
+QUORUM = 2  # of three that vote
 LINE, TRANSACTION, RESTORE, REPLAY = range(4)
+LINES_PER_COLLECTION = 50000
 UNTIL = re.compile(r"until-restore-(\d+)")
 READER = pathlib.Path(__file__).resolve().parent / "read-servers"
 USAGE = """Judges what a run of tests/chaos has left in DIRECTORY (tests/chaos/history.md):
@@ -66,21 +69,31 @@ def of_generations(generations, restored):
 def judge(lines, servers, chosen=None):
     """Returns the judge, who has seen all. Both are in the order of time; servers as of_generations yields them."""
     judged = Judge(RULES.values() if chosen is None else chosen)
-    world = judged.world = World(judged.tell)
+    judged.world = World(judged.tell)
+    gc.disable()
     try:
-        for at, kind, what in in_one_order(lines, servers):
-            if kind == LINE:
-                world.on_line(what)
-            elif kind == TRANSACTION:
-                world.on_transaction(at, what)
-            elif kind == RESTORE:
-                world.on_restore(at)
-            else:
-                world.servers.replay(*what)
+        follow(judged.world, in_one_order(lines, servers))
     except transactions.ServersDisagree as error:
         judged.note("servers_disagree", str(error))
-    world.finish()
+    finally:
+        gc.enable()
+    judged.world.finish()
     return judged
+
+
+def follow(world, stream):
+    for number, (at, kind, what) in enumerate(stream):
+        if kind == LINE:
+            world.on_line(what)
+        elif kind == TRANSACTION:
+            world.on_transaction(at, what)
+        elif kind == RESTORE:
+            world.on_restore(at)
+        else:
+            world.servers.replay(*what)
+        # Holds, calls and nodes name each other. Python would look for such circles for a quarter of the time.
+        if number % LINES_PER_COLLECTION == 0:
+            gc.collect()
 
 
 def report(judged):
@@ -106,7 +119,7 @@ def read_servers(directory):
     return [(path.name.split("-")[0].split(".")[0], path) for path in sorted(place.glob("*.jsonl"))]
 
 
-def judge_directory(directory, quorum):
+def judge_directory(directory, quorum=QUORUM):
     paths = sorted([*directory.glob("*.jsonl"), *directory.glob("histories/*.jsonl")])
     clock, restored = clock_of(paths), restores_of(paths)
     generations = [transactions.read(files, quorum, clock)
@@ -127,7 +140,7 @@ def main(arguments=None):
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("--rules", action=ShowRules, nargs=0, help="print all rules, each with the sentence of the"
                                                                    " documentation that it judges")
-    parser.add_argument("--quorum", type=int, default=2, help="how many servers make a transaction committed that have"
+    parser.add_argument("--quorum", type=int, default=QUORUM, help="how many servers make a transaction committed that have"
                                                               " written it down (default: 2, of three that vote)")
     parser.add_argument("--patience", type=float, default=1, metavar="FACTOR",
                         help="for a machine that has too much to do: bounds.py's, so many times as long")

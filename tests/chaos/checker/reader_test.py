@@ -213,7 +213,7 @@ class Reader(unittest.TestCase):
         self.assertEqual(len({one["zxid"] >> 32 for one in self.transactions}), 2)
 
     def test_the_checker_finds_nothing_wrong(self):
-        judged = judge_directory(self.directory, None)
+        judged = judge_directory(self.directory)
         self.assertEqual([str(one) for one in judged.examples], [])
         self.assertEqual(judged.world.grants, len(self.story.nodes))
 
