@@ -2,6 +2,7 @@
 import argparse
 import gc
 import heapq
+import itertools
 import json
 import operator
 import pathlib
@@ -55,15 +56,29 @@ def in_one_order(lines, servers):
     return heapq.merge(servers, contenders, key=operator.itemgetter(0))
 
 
-def of_generations(generations, restored):
-    """(time, kind, what) of the servers: generations are the transactions from one restored backup to the next, each
-    with its time; those of the backup come again at the time of the restore."""
-    for number, committed in enumerate(generations):
-        since = restored[number - 1] if number > 0 else 0
-        if number > 0:
-            yield since, RESTORE, None
-        for at, transaction in committed:
-            yield (at, TRANSACTION, transaction) if at >= since else (since, REPLAY, (at, transaction))
+def last_of_backup(transactions_of_generation, since):
+    """The zxid of the last that was there when the servers started with it."""
+    before = itertools.takewhile(lambda one: one[0] < since, transactions_of_generation)
+    return max((transaction["zxid"] for _, transaction in before), default=0)
+
+
+def of_generations(read, restored):
+    """(time, kind, what) of the servers. read(N) gives the transactions that they had from the Nth restore to the next,
+    with their times. At a restore the way to its backup is gone again. It leads through earlier generations, as a backup
+    need not have every transaction in its log."""
+    yield from ((at, TRANSACTION, transaction) for at, transaction in read(0))
+    way = [(0, 0)]  # (generation, after which zxid)
+    for number, since in enumerate(restored, 1):
+        last = last_of_backup(read(number), since)
+        yield since, RESTORE, None
+        way = [(earlier, after) for earlier, after in way if after < last]
+        ends = [after for _, after in way[1:]] + [last]
+        for (earlier, after), end in zip(way, ends):
+            for one in read(earlier):
+                if after < one[1]["zxid"] <= end:
+                    yield since, REPLAY, one
+        way.append((number, last))
+        yield from ((at, TRANSACTION, transaction) for at, transaction in read(number) if transaction["zxid"] > last)
 
 
 def judge(lines, servers, chosen=None):
@@ -122,9 +137,9 @@ def read_servers(directory):
 def judge_directory(directory, quorum=QUORUM):
     paths = sorted([*directory.glob("*.jsonl"), *directory.glob("histories/*.jsonl")])
     clock, restored = clock_of(paths), restores_of(paths)
-    generations = [transactions.read(files, quorum, clock)
-                   for files in by_generation(read_servers(directory), len(restored))]
-    return judge(history.merged(paths), of_generations(generations, restored))
+    generations = by_generation(read_servers(directory), len(restored))
+    return judge(history.merged(paths), of_generations(
+        lambda number: transactions.read(generations[number], quorum, clock), restored))
 
 
 class ShowRules(argparse.Action):

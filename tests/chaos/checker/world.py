@@ -221,6 +221,8 @@ class World:
         what = call.what
         if what in PLACES:
             handle.acquire = call
+            for fault in self.nemesis.active.values():
+                fault.somebody_waited = True
         elif what == "release" and handle.hold is not None:
             self.begin_release(handle.hold, call)
         elif what == "downgrade" and handle.hold is not None and handle.hold.mode == WRITE:
@@ -356,6 +358,7 @@ class World:
         self.grants += 1
         for fault in self.nemesis.active.values():
             fault.note_grant(line["at"])
+            fault.somebody_held = True
         self.tell("granted", hold)
         handle.hold = call.hold = hold
         for node in hold.nodes:
