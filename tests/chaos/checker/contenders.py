@@ -98,8 +98,7 @@ class Call:
 class Hold:
     """A grant, from the moment at which its holder learnt of it."""
 
-    __slots__ = ("handle", "call", "token", "mode", "nodes", "at", "depth", "ended", "left", "lost", "reason", "state",
-                 "believes_until", "beaten", "is_lent", "companion")
+    __slots__ = ("handle", "call", "token", "mode", "nodes", "at", "depth", "ended", "left", "lost", "reason", "believes_until", "beaten", "is_lent", "companion")
 
     def __init__(self, call, line, token, nodes):
         self.handle = call.handle
@@ -113,7 +112,6 @@ class Hold:
         self.left = None  # the state before the release that is under way
         self.lost = None  # when its holder was told
         self.reason = None
-        self.state = "HELD"
         self.believes_until = 0  # by what it was told of its lease
         self.beaten = None  # when somebody else was granted a conflicting lock
         self.is_lent = bool(nodes and nodes[0].is_lent)

@@ -2,9 +2,8 @@
 import uuid
 
 from .bounds import MS, S
-from .made_fleet import PROBE, TIMEOUT, Request, Task, Wait
+from .made_fleet import FOREVER, TIMEOUT, Request, Task, Wait
 
-FOREVER = 10**18
 LEASE_KEPT = TIMEOUT // 2  # so long a holder that is cut off believes
 HOLD_LIMIT = 300 * MS
 

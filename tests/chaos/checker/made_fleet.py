@@ -9,6 +9,7 @@ from .made_servers import REAL_AHEAD, MadeServers
 
 TIMEOUT = 4 * S
 PROBE = TIMEOUT // 3
+FOREVER = 10**18
 
 
 class Signal:
@@ -57,7 +58,10 @@ class Task:
         if isinstance(asked, Wait):
             self.waits = asked
             asked.signal.task = self
-            self.fleet.at(asked.until if asked.signal.value is None else self.fleet.now, self.step)
+            if asked.signal.value is not None:
+                self.fleet.at(self.fleet.now, self.step)
+            elif asked.until < FOREVER:
+                self.fleet.at(asked.until, self.step)
         else:
             # A sleep is a wait for what never comes.
             self.waits = Wait(Signal(), self.fleet.now + asked)

@@ -3,7 +3,7 @@ import uuid
 
 from .bounds import MS, S
 from .made_contender import MadeContender, MadeHold
-from .made_fleet import Request, Task, Wait
+from .made_fleet import FOREVER, Request, Task, Wait
 
 HAND_OFFS = 2
 RETAIN = S
@@ -87,7 +87,7 @@ class MadeBorrower(MadeContender):
             node.request = Request([node])
             if not self.fleet.servers.in_the_way(node):
                 self.fleet.wake(node)
-            yield Wait(node.request.signal, 10**18)
+            yield Wait(node.request.signal, FOREVER)
             while self.process.is_cut:
                 yield 20 * MS
             if node.lives and node.request.signal.value == "turn":

@@ -64,8 +64,8 @@ def last_of_backup(transactions_of_generation, since):
 
 def of_generations(read, restored):
     """(time, kind, what) of the servers. read(N) gives the transactions that they had from the Nth restore to the next,
-    with their times. At a restore the way to its backup is gone again. It leads through earlier generations, as a backup
-    need not have every transaction in its log."""
+    with their times. At a restore the way to its backup is gone again. It leads through earlier generations, as a
+    backup need not have every transaction in its log."""
     yield from ((at, TRANSACTION, transaction) for at, transaction in read(0))
     way = [(0, 0)]  # (generation, after which zxid)
     for number, since in enumerate(restored, 1):
@@ -155,8 +155,8 @@ def main(arguments=None):
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("--rules", action=ShowRules, nargs=0, help="print all rules, each with the sentence of the"
                                                                    " documentation that it judges")
-    parser.add_argument("--quorum", type=int, default=QUORUM, help="how many servers make a transaction committed that have"
-                                                              " written it down (default: 2, of three that vote)")
+    parser.add_argument("--quorum", type=int, default=QUORUM, help="how many servers make a transaction committed"
+                        " that have written it down (default: 2, of three that vote)")
     parser.add_argument("--patience", type=float, default=1, metavar="FACTOR",
                         help="for a machine that has too much to do: bounds.py's, so many times as long")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the report there")

@@ -10,7 +10,6 @@ class Fault:
         self.touches = line.get("touches", EVERYBODY)  # hosts
         self.silences = frozenset(line.get("silences", ()))  # hosts that no server answers any more
         self.silent_since = None
-        self.healed = None
         self.is_proven = False
         self.grants = self.losses = 0
         self.somebody_held = self.somebody_waited = False
@@ -55,7 +54,6 @@ class Nemesis:
         fault = self.active.pop(line["fault"], None)
         if fault is None:
             return
-        fault.healed = line["at"]
         for host in fault.touches if fault.touches is not EVERYBODY else (EVERYBODY,):
             self.healed_for[host] = line["at"]
         fault.note_pause(line["at"])

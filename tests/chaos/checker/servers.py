@@ -15,7 +15,7 @@ class Node:
 
     __slots__ = ("path", "resource", "mode", "permits", "sequence", "uuid", "is_lent", "session", "who", "zxid", "born",
                  "token", "entitled", "entitled_at", "behind_reader", "death", "died", "cause", "became", "deleter",
-                 "hold", "local_number", "unwanted", "request", "lent_since")
+                 "hold", "local_number", "request", "lent_since")
 
     def __init__(self, path, name, session, who, zxid, at):
         self.path = path
@@ -32,7 +32,6 @@ class Node:
         self.death = self.died = self.cause = self.became = self.deleter = None
         self.hold = None  # the latest that rests on it
         self.local_number = 0  # the greatest that was granted
-        self.unwanted = None  # since when nobody wants it any more
         self.request = None  # the call that waited when it was made
         self.lent_since = None  # (waiter's node, grants since it came), see rules/order.py
 
@@ -92,13 +91,12 @@ class Queue:
 
 
 class Session:
-    __slots__ = ("number", "timeout", "opened", "closed", "closed_zxid", "nodes", "process", "is_hurt")
+    __slots__ = ("number", "timeout", "closed", "nodes", "process", "is_hurt")
 
-    def __init__(self, number, timeout, at):
+    def __init__(self, number, timeout):
         self.number = number
         self.timeout = timeout
-        self.opened = at
-        self.closed = self.closed_zxid = None
+        self.closed = None
         self.nodes = {}
         self.process = None  # whose it is, when a history has told
         self.is_hurt = False  # somebody else has ended it, or shortened its timeout
@@ -127,7 +125,7 @@ class Servers:
 
     def session(self, number):
         if number not in self.sessions:
-            self.sessions[number] = Session(number, 0, self.now)
+            self.sessions[number] = Session(number, 0)
         return self.sessions[number]
 
     def apply(self, at, transaction):
@@ -141,7 +139,7 @@ class Servers:
             elif kind == "delete":
                 self.delete(part[1], session, changed)
             elif kind == "open":
-                self.sessions[session] = Session(session, part[1] * 1000000, at)
+                self.sessions[session] = Session(session, part[1] * 1000000)
             elif kind == "close":
                 self.close(session, part[1], changed)
         if len(parts) > 1:
@@ -172,7 +170,7 @@ class Servers:
         reader = self.reader_in_place_of(node)
         if reader is not None:
             node.became = reader
-            reader.token, reader.hold, reader.unwanted = node.token, node.hold, node.unwanted
+            reader.token, reader.hold = node.token, node.hold
             reader.local_number = node.local_number
         self.bury(node, BY_DOWNGRADE if reader else BY_ITSELF if session == node.session else BY_HAND, changed)
 
@@ -194,7 +192,7 @@ class Servers:
 
     def close(self, number, paths, changed):
         session = self.session(number)
-        session.closed, session.closed_zxid = self.now, self.zxid
+        session.closed = self.now
         for path in list(session.nodes) if paths is None else paths:
             node = self.nodes.get(path)
             if node is not None and node.died is None:

@@ -409,14 +409,12 @@ class World:
             return
         if line["state"] == "LOST":
             self.lose(handle, line["at"], line.get("reason"))
-        elif line["state"] in ("HELD", "SUSPECT"):
-            hold.state = line["state"]
 
     def lose(self, handle, at, reason):
         hold = handle.hold
         if hold is None or hold.lost is not None:
             return
-        hold.lost, hold.reason, hold.state = at, reason, "LOST"
+        hold.lost, hold.reason = at, reason
         for fault in self.nemesis.active.values():
             fault.losses += 1
         self.forget_holder(hold)
