@@ -98,7 +98,8 @@ class Call:
 class Hold:
     """A grant, from the moment at which its holder learnt of it."""
 
-    __slots__ = ("handle", "call", "token", "mode", "nodes", "at", "depth", "ended", "left", "lost", "reason", "believes_until", "beaten", "is_lent", "companion")
+    __slots__ = ("handle", "call", "token", "mode", "nodes", "at", "depth", "ended", "left", "lost", "reason",
+                 "believes_until", "beaten", "is_lent", "companion")
 
     def __init__(self, call, line, token, nodes):
         self.handle = call.handle
