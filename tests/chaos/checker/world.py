@@ -203,11 +203,10 @@ class World:
 
     def handle_of(self, line):
         who = line["who"]
-        handle = self.handles.get(who)
-        if handle is None or handle.process.number != line["process"]:
-            process = self.processes.get(line["process"])
-            if process is None:
-                raise Malformed(f"of a process that has not started: {line}")
+        handle, process = self.handles.get(who), self.processes.get(line["process"])
+        if process is None:
+            raise Malformed(f"of a process that has not started: {line}")
+        if handle is None or handle.process is not process:
             handle = self.handles[who] = Handle(who, process, line.get("options", {}))
             process.handles.append(handle)
         return handle
