@@ -68,9 +68,10 @@ def main():
         tell(f"tests/chaos/run: --only '{asked.only}': no fault has such a name (tests/chaos/run --list)")
         return 2
     os.makedirs(asked.output, exist_ok=True)
+    # In memory, and only seen from inside the run's namespaces. The names of networks are below it too.
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
     place = "/run/chaos"
-    os.makedirs(place, exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
+    os.mkdir(place)
     world = World(place, asked.build, asked.name)
     try:
         world.start()

@@ -5,7 +5,6 @@ bridge too, so it reaches each server whatever the servers and the clients lose.
 """
 import itertools
 import json
-import os
 import subprocess
 
 from .waiting import NotSeen
@@ -30,8 +29,6 @@ class Network:
     """The bridge. Rules of packets are its own: what passes it passes them, and no sender is told."""
 
     def __init__(self):
-        os.makedirs(NAMESPACES, exist_ok=True)
-        call("mount", "-t", "tmpfs", "tmpfs", NAMESPACES)
         call("ip", "link", "set", "lo", "up")
         call("ip", "link", "add", BRIDGE, "type", "bridge")
         call("ip", "address", "add", f"{OWN_ADDRESS}/24", "dev", BRIDGE)
