@@ -53,12 +53,14 @@ class Killed(OfAClient):
     lasts_s = 1
 
     def begin(self):
-        self.tell("kill")
         self.hit.kill()
 
     def proof(self):
         status = self.process.poll()
         return {"wait status": status} if status == -signal.SIGKILL else {}
+
+    def end(self):
+        self.tell("kill")
 
 
 class Stopped(OfAClient):
@@ -253,7 +255,7 @@ class SessionClosed(Fault):
     def choose(self):
         servers = self.world.servers
         queue = {path[-10:]: number for number, paths in servers.sessions().items()
-                 for path in paths if f"/{self.world.traffic.resource}/" in path}
+                 for path in paths if path.startswith(f"{self.world.traffic.queue}/")}
         if not queue:
             raise NotSeen("nobody is in the queue")
         self.session = queue[min(queue)]

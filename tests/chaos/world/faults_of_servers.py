@@ -222,8 +222,10 @@ class OldSnapshot(OfServers):
         self.stop_all()
         self.epoch = max(one.epoch() for one in self.hit)
         self.since = {one.name: one.log_size() for one in self.hit}
+        self.world.restores += 1
         for one in self.hit:
-            one.replace_data(place)
+            one.restore_data(place, self.world.restores)
+        self.world.history.write("restored")
         self.servers.start()
 
     def copy_while_held(self, place):

@@ -51,8 +51,8 @@ class Nemesis:
         self.attempt(faults, lambda: self.strike(faults, proofs))
         ended = now()
         for one in reversed(faults):
-            self.attempt([one], one.end)
             self.write("end", one)
+            self.attempt([one], one.end)
         self.count(proofs, ended)
         self.heal(faults)
 
@@ -62,7 +62,6 @@ class Nemesis:
 
     def strike(self, faults, proofs):
         """All are chosen before the first one begins, as a server that is gone has no role."""
-        self.world.history.write("clock", real_ns=time.time_ns())
         for one in faults:
             one.choose()
         for one in faults:
@@ -106,12 +105,13 @@ class Nemesis:
         since = time.monotonic()
         try:
             self.world.heal()
+            for one in faults:
+                self.write("healed", one)
+            self.world.rest()
         except NotSeen as why:
             self.unhealed.append((faults[0].number, str(why)))
             self.tell(f"{faults[0].number:4d} NOT HEALED: {why}")
             return
-        for one in faults:
-            self.write("healed", one)
         self.tell(f"     healed after {time.monotonic() - since:.1f} s")
 
     def write(self, what, fault, **more):

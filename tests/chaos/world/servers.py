@@ -55,6 +55,7 @@ class Server:
         self.data = os.path.join(self.place, "data")
         self.log = os.path.join(self.place, "log")
         self.process = None
+        self.losses = 0
         os.makedirs(self.data)
         self.mount(DISK_SIZE)
 
@@ -152,13 +153,21 @@ class Server:
         subprocess.run([f"{TOP}/ensemble/slow-disk", self.place, str(self.process.pid), str(milliseconds)], check=True)
 
     def lose_data(self):
-        shutil.rmtree(os.path.join(self.data, "version-2"))
+        """They are put aside, where the server does not look, and the checker does (../history.md)."""
+        self.losses += 1
+        self.put_aside(os.path.join(self.data, f"version-2-lost-{self.losses}"))
+
+    def put_aside(self, place):
+        os.rename(os.path.join(self.data, "version-2"), place)
 
     def copy_of_data(self, place):
         shutil.copytree(os.path.join(self.data, "version-2"), place)
 
-    def replace_data(self, place):
-        self.lose_data()
+    def restore_data(self, place, number):
+        """What it has had is put aside, likewise."""
+        aside = os.path.join(self.data, f"until-restore-{number}")
+        os.mkdir(aside)
+        self.put_aside(os.path.join(aside, "version-2"))
         shutil.copytree(place, os.path.join(self.data, "version-2"))
 
     def epoch(self):

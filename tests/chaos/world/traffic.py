@@ -15,6 +15,7 @@ ACQUIRE_MS = 30000
 HOLD_S = 0.15
 EXCLUSIVE = 0
 RESOURCE = "chaos"
+QUEUE = f"/locks/{RESOURCE}"
 
 
 def statuses():
@@ -32,7 +33,7 @@ class Contender:
         self.traffic = traffic
         self.number = number
         self.host = host
-        self.path = os.path.join(traffic.place, f"contender-{number}.jsonl")
+        self.path = os.path.join(traffic.histories_in, f"contender-{number}.jsonl")
         self.disk = os.path.join(traffic.place, f"disk-of-contender-{number}")
         self.clock = os.path.join(traffic.place, f"clock-of-contender-{number}")
         os.mkdir(self.disk)
@@ -42,6 +43,7 @@ class Contender:
         self.doing = None  # what it waits for, or "hold"
         self.grants = 0
         self.calls = 0
+        self.begun = 0
         self.history = None
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -56,12 +58,15 @@ class Contender:
                                    str(SESSION_MS), RESOURCE, "0", str(TICK_MS), "0")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.traffic.log,
                                         env=environment, text=True, bufsize=1)
-        self.history = History(self.path, f"c{self.number}", self.process.pid)
+        self.begun += 1
+        self.history = History(self.path, f"c{self.number}-{self.begun}", self.process.pid)
         self.history.write("start", host=self.host.name)
-        self.history.write("call", what="open")
-        status, session = self.answer()[:2]
-        self.history.write("return", what="open", status=self.names[int(status)], session=f"{int(session):#x}")
-        return int(status) == 0
+        self.history.write("call", what="open", call=0)
+        status, session, timeout_ms = map(int, self.answer())
+        self.history.write("session", session=f"{session & (1 << 64) - 1:#x}")
+        self.history.write("return", what="open", call=0, status=self.names[status], options={
+            "client": "only", "session_timeout_ms": timeout_ms, "lease_tick_ms": TICK_MS})
+        return status == 0
 
     def answer(self):
         line = self.process.stdout.readline()
@@ -71,12 +76,12 @@ class Contender:
 
     def ask(self, what, command, **more):
         self.calls += 1
-        self.history.write("call", what=what, call=self.calls, resource=RESOURCE, **more)
+        self.history.write("call", what=what, call=self.calls, resource=QUEUE, **more)
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
         status, *words = self.answer()
         token = {"token": [int(words[0]), 0], "node": words[1]} if len(words) == 2 and int(status) == 0 else {}
-        self.history.write("return", what=what, call=self.calls, resource=RESOURCE, status=self.names[int(status)], **token)
+        self.history.write("return", what=what, call=self.calls, resource=QUEUE, status=self.names[int(status)], **token)
         return int(status)
 
     def run(self):
@@ -98,7 +103,7 @@ class Contender:
     def lock_again_and_again(self):
         while not self.is_over.is_set():
             self.doing = "acquire"
-            status = self.ask("acquire", f"acquire {EXCLUSIVE} {ACQUIRE_MS}", mode="exclusive", timeout_ms=ACQUIRE_MS)
+            status = self.ask("acquire", f"acquire {EXCLUSIVE} {ACQUIRE_MS}", mode="exclusive", deadline_ms=ACQUIRE_MS)
             if status == 0:
                 self.grants += 1
                 self.doing = "hold"
@@ -134,10 +139,11 @@ class Contender:
 
 
 class Traffic:
-    resource = RESOURCE
+    queue = QUEUE
 
-    def __init__(self, place, build, machines, hosts, count=4):
+    def __init__(self, place, histories, build, machines, hosts, count=4):
         self.place = place
+        self.histories_in = histories
         self.build = build
         self.hosts = hosts
         self.log = open(os.path.join(place, "contenders.log"), "ab")  # their own end, when the run ends

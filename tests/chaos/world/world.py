@@ -1,5 +1,6 @@
 """The world of a run: its machines, its servers, and who locks there."""
 import os
+import threading
 import time
 
 from .history import Follower, History, now
@@ -13,6 +14,7 @@ CLIENT_MACHINES = 2
 FIRST_CLIENT = 101
 # Within this everybody has been granted once more when all is well again: a session, an election and the queue.
 GRANTED_WITHIN_S = 60
+CLOCK_EVERY_S = 1
 
 
 class World:
@@ -24,15 +26,25 @@ class World:
         self.servers = Servers(place)
         self.machines = [self.network.add(f"client-{number}", FIRST_CLIENT + number)
                          for number in range(CLIENT_MACHINES)]
-        self.history = History(os.path.join(place, "nemesis.jsonl"), "nemesis", os.getpid())
+        self.histories = os.path.join(place, "histories")
+        os.mkdir(self.histories)
+        self.history = History(os.path.join(self.histories, "nemesis.jsonl"), "nemesis", os.getpid())
         self.followers = {}
+        self.restores = 0
         self.traffic = None
 
     def start(self):
+        threading.Thread(target=self.tell_time, daemon=True).start()
         self.servers.start()
         self.servers.await_service()
-        self.traffic = Traffic(self.place, f"{self.build}/tests/chaos", self.machines, self.servers.hosts)
+        self.traffic = Traffic(self.place, self.histories, f"{self.build}/tests/chaos", self.machines, self.servers.hosts)
         self.await_grants()
+
+    def tell_time(self):
+        """Which the servers' transactions have of another clock."""
+        while True:
+            self.history.write("clock", real_ns=time.time_ns())
+            time.sleep(CLOCK_EVERY_S)
 
     def tell_hosts(self):
         """The clients, which servers there are now."""
@@ -48,8 +60,13 @@ class World:
         wait_until(lambda: self.traffic.all_granted_since(before), "everybody is granted", GRANTED_WITHIN_S)
 
     def heal(self):
+        """Nothing stands between anybody and the servers, which all serve."""
         self.network.mend()
         self.servers.heal()
+
+    def rest(self):
+        """Nothing happens until everybody has been granted once more."""
+        self.history.write("rest", what="healed", bound_ms=GRANTED_WITHIN_S * 1000)
         self.await_grants()
 
     def met(self, began, ended):
