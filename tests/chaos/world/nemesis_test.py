@@ -1,0 +1,175 @@
+"""What the nemesis counts, and what it draws, in a world that is made up.
+
+    cd tests/chaos && python3 -m unittest world.nemesis_test
+"""
+import itertools
+import json
+import os
+import tempfile
+import unittest
+
+from . import wire
+from .fault import Fault
+from .history import Follower, History
+from .nemesis import FAULTS, Nemesis, all_once, without_end
+from .waiting import NotSeen
+
+
+class MadeFault(Fault):
+    name = "made up"
+    lasts_s = 0
+
+    def choose(self):
+        self.target = "nobody"
+
+    def begin(self):
+        pass
+
+    def prove(self):
+        return {"seen": 1}
+
+    def proof(self):
+        return {}
+
+    def end(self):
+        self.world.ended += 1
+
+
+class Unproven(MadeFault):
+    name = "unproven"
+
+    def prove(self):
+        raise NotSeen("no sign of it")
+
+
+class MadeWorld:
+    """Always healthy. It says how many held and waited while a fault lasted."""
+
+    def __init__(self, path, held=1, waited=1, heals=True):
+        self.history = History(path, "nemesis", 1)
+        self.found = (held, waited)
+        self.heals = heals
+        self.ended = 0
+
+    def held_and_awaited(self):
+        return True
+
+    def met(self, _began, _ended):
+        return self.found
+
+    def sleep(self, _seconds):
+        pass
+
+    def heal(self):
+        if not self.heals:
+            raise NotSeen("nobody serves")
+
+    def rest(self):
+        pass
+
+
+class NemesisTest(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.path = os.path.join(place.name, "history")
+        for kind in (MadeFault, Unproven):
+            FAULTS[kind.name] = kind
+            self.addCleanup(FAULTS.pop, kind.name)
+
+    def deal(self, *names, **world):
+        made = MadeWorld(self.path, **world)
+        dealt = Nemesis(made, 1, lambda text: None)
+        dealt.deal(names)
+        self.assertEqual(made.ended, len(names))  # whatever became of it
+        return dealt
+
+    def lines(self):
+        with open(self.path, encoding="utf-8") as file:
+            return [json.loads(line)["what"] for line in file]
+
+    def test_a_proven_fault_counts(self):
+        dealt = self.deal("made up")
+        self.assertEqual((dealt.counted, dealt.not_counted), ({"made up": 1}, []))
+        self.assertEqual(self.lines(), ["begin", "proven", "end", "healed"])
+
+    def test_an_unproven_fault_does_not_count(self):
+        dealt = self.deal("unproven")
+        self.assertEqual((dealt.counted, dealt.not_counted), ({}, [(1, "unproven", "no sign of it")]))
+        self.assertEqual(self.lines(), ["begin", "end", "healed"])
+
+    def test_a_fault_counts_only_while_somebody_holds_and_somebody_waits(self):
+        for held, waited in ((0, 1), (1, 0)):
+            self.assertEqual(self.deal("made up", held=held, waited=waited).counted, {})
+
+    def test_of_two_faults_the_proven_one_counts(self):
+        self.assertEqual(self.deal("made up", "unproven").counted, {"made up": 1})
+
+    def test_a_world_that_does_not_heal_is_told(self):
+        self.assertEqual(self.deal("made up", heals=False).unhealed, [(1, "nobody serves")])
+
+
+class ScheduleTest(unittest.TestCase):
+    def test_the_same_seed_gives_the_same_schedule(self):
+        one, same, other = (list(itertools.islice(without_end(seed, FAULTS), 200)) for seed in ("1", "1", "2"))
+        self.assertEqual(one, same)
+        self.assertNotEqual(one, other)
+        self.assertNotEqual(list(all_once("1", FAULTS)), list(all_once("2", FAULTS)))
+
+    def test_two_at_once_are_of_two_groups_and_let_one_another_be_seen(self):
+        pairs = [draw for draw in itertools.islice(without_end("1", FAULTS), 500) if len(draw) == 2]
+        self.assertGreater(len(pairs), 20)
+        for one, other in pairs:
+            self.assertNotEqual(FAULTS[one].group, FAULTS[other].group)
+            self.assertTrue(FAULTS[one].pairs and FAULTS[other].pairs)
+
+    def test_each_fault_is_dealt_once(self):
+        self.assertEqual(sorted(name for name, in all_once("1", FAULTS)), sorted(FAULTS))
+
+    def test_each_fault_says_its_name(self):
+        self.assertEqual([one.name for one in FAULTS.values()], list(FAULTS))
+
+
+class FollowerTest(unittest.TestCase):
+    """Who waits from 10 on, holds from 20 to 30, and waits again."""
+
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.path = os.path.join(place.name, "history")
+        for at, event, what in ((10, "call", "acquire"), (20, "return", "acquire"), (30, "call", "release"),
+                                (40, "call", "acquire")):
+            self.write(json.dumps({"at": at, "who": "c0", "event": event, "what": what, "status": "ZKL_OK"}) + "\n")
+
+    def write(self, text):
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(text)
+
+    def meeting(self, began, ended):
+        follower = Follower(self.path)
+        follower.read()
+        return follower.meeting(began, ended)
+
+    def test_spans_are_met_at_their_ends(self):
+        self.assertEqual(self.meeting(15, 15), (0, 1))
+        self.assertEqual(self.meeting(30, 35), (1, 0))
+        self.assertEqual(self.meeting(31, 39), (0, 0))
+        self.assertEqual(self.meeting(50, 60), (0, 1))
+
+    def test_an_end_ends_all(self):
+        self.write(json.dumps({"at": 45, "who": "c0", "event": "end"}) + "\n")
+        self.assertEqual(self.meeting(46, 50), (0, 0))
+
+    def test_a_torn_line_is_read_when_it_is_whole(self):
+        follower = Follower(self.path)
+        self.write('{"at": 50, "who": "c0", "event": ')
+        follower.read()
+        self.write('"end"}\n')
+        follower.read()
+        self.assertEqual(follower.meeting(60, 60), (0, 0))
+
+
+class WireTest(unittest.TestCase):
+    def test_the_password_of_a_session_is_what_the_servers_make(self):
+        """new java.util.Random(0x10002CF03660000L ^ 0xB3415C00L).nextBytes(new byte[16])"""
+        self.assertEqual(wire.password_of(0x10002CF03660000).hex(), "b8985783e587b6c55666ecb1361f83a6")
