@@ -3,7 +3,7 @@ import os
 import threading
 import time
 
-from .history import Follower, History, now
+from .history import Follower, History, both_clocks, now
 from .memory import Memory
 from .network import Network
 from .servers import Servers
@@ -43,7 +43,8 @@ class World:
     def tell_time(self):
         """Which the servers' transactions have of another clock."""
         while True:
-            self.history.write("clock", real_ns=time.time_ns())
+            at, real_ns = both_clocks()
+            self.history.write("clock", at=at, real_ns=real_ns)
             time.sleep(CLOCK_EVERY_S)
 
     def tell_hosts(self):
