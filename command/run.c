@@ -247,6 +247,10 @@ static int run_check(const job *what) {
     if (what->naming == ZKL_NAMING_LEADER_LATCH && what->mode == ZKL_READ) {
         return say_usage("--naming leader-latch and --shared: a latch has no readers");
     }
+    if (what->naming == ZKL_NAMING_LEADER_LATCH && what->revocable) {
+        return say_usage(
+            "--naming leader-latch and --revocable: the latch behind would wait for ever");
+    }
     if (what->resource_count > 1 && what->permits > 0) {
         return say_usage("--also and --semaphore: a set of locks has no permits");
     }

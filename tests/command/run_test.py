@@ -75,6 +75,7 @@ class Ends(CommandTest):
             ("--naming", "kazo", self.resource, "true"): "--naming 'kazo': must be",
             ("--naming", "kazoo", "--semaphore", "2", self.resource, "true"): "no permits",
             ("--naming", "leader-latch", "-s", self.resource, "true"): "no readers",
+            ("--naming", "leader-latch", "--revocable", self.resource, "true"): "wait for ever",
             ("a/b", "true"): "a/b",
             ("--session-timeout", "1s", self.resource, "true"): "ticks",
             ("--session-timeout", "never", self.resource, "true"): "session-timeout 'never'",
