@@ -8,6 +8,7 @@
 #include "client/client.h"
 #include "connection/resolve.h"
 #include "support/participant.h"
+#include "testing/client_connection.h"
 #include "testing/ensemble.h"
 #include "testing/machine.h"
 
@@ -300,6 +301,21 @@ TEST(servers_that_did_not_answer_are_tried_again) {
     zkl_holes_open(0);
     participant_close(&holder);
     zkl_testing_end();
+}
+
+/* Servers that have lost their data turn away a handle that has seen more. The session may live as
+ * long as its timeout is not over, at servers that only lag. */
+TEST(session_that_all_servers_turn_away_gets_another_handle_when_its_time_is_over) {
+    begin_with(LONG_TIMEOUT_MS);
+    holder.client->sessions->connection->last_zxid = INT64_MAX;
+    zkl_testing_disconnect(holder.client, 1);
+    zkl_testing_sleep(LONG_TIMEOUT_MS * 9LL / 10);
+    EXPECT_INT(is_connected(NULL), 0);
+    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_SUSPECT);
+    (void)time_to_connect(LONG_TIMEOUT_MS);
+    EXPECT_INT(information().sessions_expired, 1);
+    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_LOST);
+    end(ZKL_LOST);
 }
 
 /* Thousands of clients lose a server at the same moment. */

@@ -169,6 +169,16 @@ TEST(session_that_is_turned_away_and_would_be_refused_keeps_its_handle) {
     TELLS_THAT(FAILED, overdue, "GIVE_SERVERS");
 }
 
+TEST(handle_that_finds_a_server_before_it_is_given_up_is_kept) {
+    begin_connected();
+    TELLS(DISCONNECTED, "PASS_ON WAKE");
+    TELLS(WOKEN, "WAIT_FOR_SERVER");
+    TELLS(DONE, "LEAVE_SILENT_SERVER");
+    TELLS_THAT(FAILED, overdue, "CHECK_CREDENTIALS");
+    TELLS(CONNECTED, "PASS_ON");
+    TELLS_THAT(DONE, overdue, "WAIT_TO_LOOK_UP");
+}
+
 TEST(servers_that_have_moved_are_given_while_none_answers) {
     begin();
     TELLS(DONE, "LEAVE_SILENT_SERVER");

@@ -197,6 +197,7 @@ TEST(node_of_a_kazoo_naming_is_marked_in_its_uuid_without_dashes) {
     EXPECT(zkl_node_name_is_protected(text));
     EXPECT(zkl_node_name_parse(text).lent);
     EXPECT(!zkl_node_name_parse(BARE_GUID "__lock__0000000001").lent);
+    EXPECT(!zkl_node_name_parse("job-of-the-nightcap-lock-0000000001").lent);
     EXPECT(!zkl_node_name_is_protected(BARE_GUID "__lock__0000000001"));
 }
 
@@ -209,6 +210,7 @@ TEST(uuid_without_dashes_is_found_whole_and_in_its_place_only) {
     EXPECT(!zkl_node_name_has_guid(BARE_GUID, GUID));
     EXPECT(!zkl_node_name_has_guid(GUID "__lock__0000000001", GUID));
     EXPECT(!zkl_node_name_has_guid("x" BARE_GUID "__lock__0000000001", GUID));
+    EXPECT(!zkl_node_name_is_protected("11111111111181119111A11111111111__lock__0000000001"));
     EXPECT(!zkl_node_name_is_protected("zzzzzzzzzzzz8zzzzzzzzzzzzzzzzzzz__lock__0000000001"));
     EXPECT(!zkl_node_name_is_protected("1111111111118111911111111111111__lock__0000000001"));
     EXPECT(
