@@ -155,6 +155,16 @@ static void break_node(void) {
     zkl_report_free(queue);
 }
 
+/* Nobody asks for the node of a latch. */
+static void judge_revocation(int status, const node_record *node) {
+    if (nodes_naming(node) != ZKL_NAMING_LEADER_LATCH) {
+        judge_act("revoke", status, node);
+    } else if (status != ZKL_INVALID_ARGUMENT) {
+        oracle_violated("the administrator asks for %s, a latch's, and is told: %s", node->name,
+                        zkl_strerror(status));
+    }
+}
+
 static void revoke_node(void) {
     char resource[RESOURCE_SIZE];
     zkl_queue *queue = describe(resource);
@@ -163,7 +173,7 @@ static void revoke_node(void) {
     if (node != NULL) {
         nodes_let_revoke(node->path);
         int status = zkl_node_revoke(administrator.client, resource, one->node, TIMEOUT_MS);
-        judge_act("revoke", status, node);
+        judge_revocation(status, node);
         if (status == ZKL_OK && node->revocations == 0) {
             oracle_violated("the administrator has revoked %s, and its data is as it was",
                             node->name);

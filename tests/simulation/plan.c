@@ -466,9 +466,14 @@ static void draw_lending(run_plan *plan) {
     }
 }
 
-/* What a naming does not go with: a latch has one mode, and kazoo's writers stay writers. */
+/* What a naming does not go with: a latch has one mode and is not asked for, and kazoo's writers
+ * stay writers. */
 static void fit_naming(const run_plan *plan, plan_contender *contender) {
     zkl_naming naming = plan_naming(plan, contender);
+    if (naming == ZKL_NAMING_LEADER_LATCH) {
+        contender->revocable = false;
+        contender->cooperates = false;
+    }
     for (size_t i = 0; i < contender->turn_count && naming != ZKL_NAMING_CURATOR; i++) {
         plan_turn *turn = &contender->turns[i];
         turn->mode = naming == ZKL_NAMING_LEADER_LATCH ? ZKL_EXCLUSIVE : turn->mode;
