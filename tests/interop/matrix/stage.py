@@ -73,7 +73,10 @@ class Stage:
 
     def still_waits(self, *contenders):
         for one in contenders:
-            self.stays(lambda one=one: not one.has_answered("acquire"), f"{one.name} does not wait")
+            try:
+                self.stays(lambda one=one: not one.has_answered("acquire"), f"{one.name} does not wait")
+            except Unexpected as reason:
+                raise Unexpected(f"{reason}: {one.answer('acquire')}") from None
 
     def is_not_granted(self, one):
         self.stays(lambda: not one.is_granted(), f"{one.name} is granted before its turn")
