@@ -75,8 +75,8 @@
  *    defect of its own. So share a resource with Curator's mutex by ZKL_EXCLUSIVE, with its pair by
  *    ZKL_READ and ZKL_WRITE, and with kazoo by a subclass of two lines in Python; or, where nobody
  *    can change the others, by `naming`. docs/interoperability.md has the subclass, what was
- *    measured, and why each NO is one. The semaphores of Curator and kazoo cannot
- *    be shared, and permits are refused beside them.
+ *    measured, and why each NO is one. Semaphores of Curator and kazoo cannot be shared, and
+ *    permits are refused beside them.
  *
  * Conventions
  * -----------
