@@ -149,9 +149,13 @@ static int end_acquire(zkl_lock_call *call) {
 /* ---- The two ways to wait ----------------------------------------------------------------- */
 
 static int check(const zkl_lock_call *call) {
-    if (!call->lock->is_set) {
-        bool is_latch = call->lock->origin->options->naming == ZKL_NAMING_LEADER_LATCH;
-        return zkl_validate_mode(call->mode, call->lock->members[0].permits > 0 || is_latch);
+    const zkl_lock *lock = call->lock;
+    if (!lock->is_set && call->mode == ZKL_EXCLUSIVE) {
+        return ZKL_OK; /* whatever the handle is for */
+    }
+    if (!lock->is_set) {
+        bool is_latch = lock->origin->options->naming == ZKL_NAMING_LEADER_LATCH;
+        return zkl_validate_mode(call->mode, lock->members[0].permits > 0 || is_latch);
     }
     return call->mode == ZKL_AS_OPENED
                ? ZKL_OK

@@ -125,12 +125,14 @@ static unsigned permits_before(const char *text, size_t length) {
     return permits <= ZKL_PERMITS_MAX ? (unsigned)permits : 0;
 }
 
-/* The GUID of a name, as it is written there: "_c_<guid>-", or bare, as "<guid>__". */
-typedef struct written_guid {
-    const char *text; /* NULL: the name has none */
-    bool is_bare;
-} written_guid;
+/* Tells whether a name begins with "_c_<guid>-". */
+static bool begins_with_guid(const char *text) {
+    size_t length = GUID_PREFIX_LENGTH + GUID_LENGTH;
+    return strncmp(text, GUID_PREFIX, GUID_PREFIX_LENGTH) == 0 && strlen(text) > length &&
+           text[length] == '-';
+}
 
+/* Tells whether a name begins with "<guid>__", and the GUID has no dashes. */
 static bool begins_with_bare_guid(const char *text) {
     return count_hexadecimal(text) == BARE_GUID_LENGTH &&
            strncmp(text + BARE_GUID_LENGTH, "__", 2) == 0;
@@ -138,15 +140,6 @@ static bool begins_with_bare_guid(const char *text) {
 
 static bool is_bare_guid(const char *text) {
     return count_hexadecimal(text) == BARE_GUID_LENGTH && text[BARE_GUID_LENGTH] == '\0';
-}
-
-static written_guid find_guid(const char *text) {
-    size_t length = GUID_PREFIX_LENGTH + GUID_LENGTH;
-    if (strncmp(text, GUID_PREFIX, GUID_PREFIX_LENGTH) == 0) {
-        bool has_one = strlen(text) > length && text[length] == '-';
-        return (written_guid){ has_one ? text + GUID_PREFIX_LENGTH : NULL, false };
-    }
-    return (written_guid){ begins_with_bare_guid(text) ? text : NULL, true };
 }
 
 /* Writes a GUID without its dashes, and without a NUL. */
@@ -160,9 +153,12 @@ static void write_bare(char *to, const char *guid) {
 
 /* Looks at the one digit first, because few names have it, and this is asked of all. */
 static bool is_lent(const char *text, size_t length) {
-    bool is_bare = text[0] != GUID_PREFIX[0];
-    size_t at = is_bare ? BARE_VARIANT_AT : GUID_PREFIX_LENGTH + GUID_VARIANT_AT;
-    return length > at && text[at] == LENT_VARIANT && find_guid(text).text != NULL;
+    if (text[0] != GUID_PREFIX[0]) {
+        return length > BARE_VARIANT_AT && text[BARE_VARIANT_AT] == LENT_VARIANT &&
+               begins_with_bare_guid(text);
+    }
+    return length > GUID_PREFIX_LENGTH + GUID_LENGTH &&
+           text[GUID_PREFIX_LENGTH + GUID_VARIANT_AT] == LENT_VARIANT && begins_with_guid(text);
 }
 
 /* Tries ten characters as the sequence, then eleven. If the kind is unknown, a dash cannot be told
@@ -273,24 +269,26 @@ bool zkl_node_name_is_lease(const char *text) {
 }
 
 bool zkl_node_name_has_guid(const char *text, const char *guid) {
-    written_guid its = find_guid(text);
-    char bare[BARE_GUID_LENGTH];
-    if (its.text == NULL || !its.is_bare) {
-        return its.text != NULL && memcmp(its.text, guid, GUID_LENGTH) == 0;
+    if (begins_with_guid(text)) {
+        return memcmp(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH) == 0;
     }
+    char bare[BARE_GUID_LENGTH];
     write_bare(bare, guid);
-    return memcmp(its.text, bare, sizeof(bare)) == 0;
+    return begins_with_bare_guid(text) && memcmp(text, bare, sizeof(bare)) == 0;
 }
 
 bool zkl_node_name_is_protected(const char *text) {
-    written_guid its = find_guid(text);
-    size_t at = its.is_bare ? BARE_VERSION_AT : ZKL_GUID_VERSION_AT;
-    return its.text != NULL && its.text[at] == ZKL_GUID_VERSION_PROTECTED;
+    if (text[0] != GUID_PREFIX[0]) {
+        return begins_with_bare_guid(text) && text[BARE_VERSION_AT] == ZKL_GUID_VERSION_PROTECTED;
+    }
+    return begins_with_guid(text) &&
+           text[GUID_PREFIX_LENGTH + ZKL_GUID_VERSION_AT] == ZKL_GUID_VERSION_PROTECTED;
 }
 
 bool zkl_node_name_same_guid(const char *one, const char *other) {
-    written_guid its = find_guid(one);
-    written_guid others = find_guid(other);
-    return its.text != NULL && others.text != NULL && its.is_bare == others.is_bare &&
-           memcmp(its.text, others.text, its.is_bare ? BARE_GUID_LENGTH : GUID_LENGTH) == 0;
+    if (begins_with_guid(one)) {
+        return begins_with_guid(other) && memcmp(one, other, GUID_PREFIX_LENGTH + GUID_LENGTH) == 0;
+    }
+    return begins_with_bare_guid(one) && strncmp(one, other, BARE_GUID_LENGTH) == 0 &&
+           begins_with_bare_guid(other);
 }

@@ -3,11 +3,14 @@
 
 zkl_contenders_place zkl_request_place(const zkl_request *request) {
     const zkl_request_options *options = &request->options;
-    zkl_neighbour at_tail = { zkl_node_name_of(options->mode, options->permits, options->naming),
-                              NULL };
-    bool ours = request->own.state == ZKL_OWN_NODE_OURS;
-    return (zkl_contenders_place){ ours ? zkl_neighbour_read(request->own.node) : at_tail,
-                                   options->companion != NULL ? options->companion : "" };
+    zkl_contenders_place place = { .companion =
+                                       options->companion != NULL ? options->companion : "" };
+    if (request->own.state == ZKL_OWN_NODE_OURS) {
+        place.own = zkl_neighbour_read(request->own.node);
+    } else {
+        place.own.name = zkl_node_name_of(options->mode, options->permits, options->naming);
+    }
+    return place;
 }
 
 void zkl_request_name_node(const zkl_request *request, char prefix[ZKL_NODE_NAME_SIZE]) {
