@@ -6,6 +6,7 @@ import time
 
 from . import wire
 from .fault import Fault
+from .network import Drop
 from .servers import JOINERS, OBSERVER, line_of
 from .waiting import wait_until
 
@@ -253,12 +254,15 @@ class OldSnapshot(OfServers):
         return {"log": lines} if lines else {}
 
     def end(self):
+        """Clients are kept out, as a session that was sought for its timeout is accepted again."""
+        closed = Drop((self.world.machines, [one.host for one in self.hit], ""))
         self.servers.await_service()
         wait_until(lambda: not self.servers.sessions(), "the sessions of the copy end")
         self.stop_all()
         greater = self.chance.choice((self.epoch + 1, int(time.time())))  # or where nobody knows the last one
         for one in self.hit:
             one.set_epoch(greater)
+        closed.end()
 
 
 # ---- Who is a server ----------------------------------------------------------------------------------------------
