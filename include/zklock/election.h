@@ -237,10 +237,12 @@ typedef struct zkl_leader {
  *
  * - Changes that follow each other faster than the callback returns may be merged. The last one is
  *   always reported.
- * - A lower term never comes after a higher one. (After a restore of the ensemble from a backup
- *   terms may start lower again: then open a new observer. If somebody makes a node of the queue
- *   anew by hand, it has a higher term than those behind it: after it, these are not reported.)
- *   After reconnecting to a lagging server in a new session, an observer may hear "nobody leads"
+ * - No server that lags makes it report a lower term after a higher one. So a lower term means that
+ *   the servers have lost the higher one (their data was deleted, or restored from an older copy),
+ *   or that somebody had made its node by hand. It is who leads now: follow it. But a store that
+ *   has seen the higher term refuses this leader until its fence is reset (docs/operations.md says
+ *   how to restore servers so that terms continue).
+ * - After reconnecting to a lagging server in a new session, an observer may hear "nobody leads"
  *   and then the same leader again.
  * - It is the state of a moment ago. It reports that the leader's node has gone, not that the
  *   leader has stopped its work. A leader that is reported may not know it yet, or may still wait
@@ -263,7 +265,8 @@ typedef void zkl_leader_callback(void *arg, const zkl_leader *leader);
  * request except the client's probe of its connection, three times in a session timeout. So
  * candidates that come and go wake no observer, and observers wake no candidate. While nobody
  * leads, an observer lists after pauses of at most ZKL_LEADER_PAUSE_MS, so a new leader may be
- * reported that much later.
+ * reported that much later. A lower term than the last costs a write that changes nothing, and
+ * another look.
  *
  * Does not block; may be called from a callback. Returns ZKL_OK, ZKL_TOO_MANY_REQUESTS (an observer
  * counts as a request for what its client can watch), ZKL_AUTH_FAILED or ZKL_SYSTEM (no thread for

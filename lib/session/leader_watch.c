@@ -23,17 +23,37 @@ static void see_nobody(zkl_leader_watch *watch, int status) {
     look_later(watch);
 }
 
-/* Reports the leader that was read. A lower term than before is none: the next session may be with
- * a server that lags behind the last one's. */
+/* Looks again once the write is committed. Each look forgets that of the one before. */
+static void on_caught_up(void *arg, const zkl_reply *reply) {
+    zkl_leader_watch *watch = arg;
+    if (zkl_is_committed(reply)) {
+        look_for_leader(watch);
+        watch->caught_up = true;
+    } else {
+        look_later(watch);
+    }
+}
+
+/* Looks again behind a committed write: what was seen before is then known to the server. */
+static void catch_up(zkl_leader_watch *watch) {
+    if (zkl_liveness_write_nothing(&watch->session->liveness, 0, on_caught_up, watch,
+                                   &watch->asking) != ZKL_OUTCOME_OK) {
+        look_later(watch);
+    }
+}
+
+/* Reports the leader that was read. A lower term than before may be the news of a server that lags
+ * behind the last session's. If it is not, the servers have lost the higher one, or somebody had
+ * made its node by hand. */
 static void conclude(zkl_leader_watch *watch, const zkl_reply *reply) {
     zkl_node_identity identity;
     char room[ZKL_NODE_DATA_ROOM_MAX];
-    if (reply->zxid < watch->highest_term) {
-        look_later(watch);
+    if (reply->zxid < watch->last_term && !watch->caught_up) {
+        catch_up(watch);
         return;
     }
     zkl_node_identity_read(&identity, room, reply->data, reply->data_length);
-    watch->highest_term = reply->zxid;
+    watch->last_term = reply->zxid;
     watch->seen(watch->arg, &(zkl_leader){ .term = reply->zxid,
                                            .session_id = reply->ephemeral_owner,
                                            .node = watch->path,
@@ -81,8 +101,7 @@ static void follow(zkl_leader_watch *watch, const char *name) {
     }
     zkl_watch_table_add(&watch->session->watches, watch->path, &watch->waiter);
     const zkl_operation get = { .kind = ZKL_OPERATION_GET, .path = watch->path };
-    if (zkl_send(&watch->session->sender, &get, on_read, watch, &watch->reading) !=
-        ZKL_OUTCOME_OK) {
+    if (zkl_send(&watch->session->sender, &get, on_read, watch, &watch->asking) != ZKL_OUTCOME_OK) {
         look_later(watch);
     }
 }
@@ -112,8 +131,9 @@ static void on_queue_listed(void *arg, const zkl_list_answer *answer) {
 static void stop_looking(zkl_leader_watch *watch) {
     zkl_listings_withdraw(&watch->list);
     zkl_watch_table_remove(&watch->waiter);
-    zkl_sent_forget(&watch->reading);
+    zkl_sent_forget(&watch->asking);
     zkl_timer_stop(&watch->pause);
+    watch->caught_up = false;
 }
 
 /* Asks for the queue. Without a connection it waits for the next. */

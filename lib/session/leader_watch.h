@@ -20,8 +20,10 @@ typedef struct zkl_leader_watch {
     zkl_list_waiter list;          /* for the list of the queue */
     char path[ZKL_NODE_PATH_SIZE]; /* of the first node in it */
     zkl_watch_waiter waiter;       /* for the watch on that node */
-    zkl_sent *reading;             /* the read of that node that is under way; NULL: none */
-    int64_t highest_term;
+    zkl_sent *asking;  /* the read of that node, or the write before another look, that is
+                          under way; NULL: none */
+    int64_t last_term; /* the one that was reported last; 0: none was */
+    bool caught_up;    /* this look is behind a write that was committed */
     zkl_timer pause;
     struct zkl_leader_watch *prev, *next;
 } zkl_leader_watch;
@@ -29,8 +31,9 @@ typedef struct zkl_leader_watch {
 /** Returns what a leader watch may come to need of its session's watches. */
 size_t zkl_leader_watch_watched_bytes(const char *parent_path);
 
-/** Begins to look. `seen` is called whenever the leader was looked for, which may be as before, and
- *  never with a lower term after a higher one; it fills in struct_size itself. */
+/** Begins to look. `seen` is called whenever the leader was looked for, which may be as before. A
+ *  server that lags never makes it report a lower term after a higher one. It fills in struct_size
+ *  itself. */
 void zkl_leader_watch_begin(zkl_leader_watch *watch, zkl_session *session, const char *parent_path,
                             zkl_leader_callback *seen, void *arg);
 /** Ends the watch: `seen` is not called any more. A watch that has not begun is allowed. */

@@ -1,6 +1,6 @@
 /*
  * Observers of an election: they are told who leads at the end of each change, whatever becomes
- * of their connection, and never of an older term after a newer one.
+ * of their connection, and never of an older term after a newer one that is not lost.
  */
 #include <stdio.h>
 #include <string.h>

@@ -118,29 +118,128 @@ TEST(change_before_the_answer_is_looked_at) {
     end();
 }
 
-TEST(older_term_of_a_server_that_lags_behind_is_not_told) {
+TEST(leader_that_outlives_the_session_is_seen_in_the_next_without_a_write) {
+    begin_following();
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_connect(stage, OTHER_SESSION_ID);
+    listed();
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    inspected("get", 5);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001; "
+                             "sees 5 /r/x-lock-0000000001");
+    end();
+}
+
+/* ---- A lower term ------------------------------------------------------------------------ */
+
+/* The next session's server names w-lock-0000000000, with a lower term than was reported. */
+static void begin_with_lower_term(void) {
     begin_following();
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
     stage_connect(stage, OTHER_SESSION_ID);
     stage_listed(stage, "w-lock-0000000000", NULL);
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
     inspected("get", 4);
-    FAKE_HEARD(&stage->fake, "list /r; watch /r/w-lock-0000000000; get /r/w-lock-0000000000");
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/w-lock-0000000000; get /r/w-lock-0000000000; "
+                             "check /locks");
+}
+
+static void expect_another_look(void) {
+    FAKE_HEARD(&stage->fake, "");
     stage_pass(stage, ZKL_LEADER_PAUSE_MS);
     FAKE_HEARD(&stage->fake, "unwatch /r/w-lock-0000000000; list /r");
+}
+
+/* The lower term is still there behind the write: so the higher one is not. */
+static void begin_after_loss(void) {
+    begin_with_lower_term();
+    stage_answer(stage, "check", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "unwatch /r/w-lock-0000000000; list /r");
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    stage_listed(stage, "w-lock-0000000000", NULL);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    inspected("get", 4);
+    FAKE_HEARD(&stage->fake, "watch /r/w-lock-0000000000; get /r/w-lock-0000000000; "
+                             "sees 4 /r/w-lock-0000000000");
+}
+
+TEST(lower_term_of_a_server_that_lags_behind_is_not_told) {
+    begin_with_lower_term();
+    stage_answer(stage, "check", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    listed();
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    inspected("get", 5);
+    FAKE_HEARD(&stage->fake, "unwatch /r/w-lock-0000000000; list /r; watch /r/x-lock-0000000001; "
+                             "get /r/x-lock-0000000001; sees 5 /r/x-lock-0000000001");
+    end();
+}
+
+TEST(lower_term_is_told_behind_a_committed_write) {
+    begin_after_loss();
+    expect_no_timer();
+    end();
+}
+
+/* They are compared with the term that was told last: the higher one is lost. */
+TEST(terms_after_a_lower_one_are_told_without_a_write) {
+    begin_after_loss();
+    stage_fire(stage, true);
+    listed();
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    inspected("get", 4);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001; "
+                             "sees 4 /r/x-lock-0000000001");
+    end();
+}
+
+TEST(each_lower_term_needs_a_write_of_its_own) {
+    begin_after_loss();
+    stage_fire(stage, true);
+    listed();
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    inspected("get", 3);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001; "
+                             "check /locks");
+    end();
+}
+
+/* A server that lags can refuse it by itself. */
+TEST(write_that_is_refused_proves_nothing) {
+    begin_with_lower_term();
+    stage_answer(stage, "check", ZKL_OUTCOME_REFUSED);
+    expect_another_look();
+    end();
+}
+
+TEST(write_that_is_lost_proves_nothing) {
+    begin_with_lower_term();
+    stage_answer(stage, "check", ZKL_OUTCOME_UNKNOWN);
+    expect_another_look();
+    end();
+}
+
+TEST(write_that_cannot_be_sent_is_tried_again) {
+    begin_with_lower_term();
+    stage_answer(stage, "check", ZKL_OUTCOME_UNKNOWN);
+    expect_another_look();
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    stage_listed(stage, "w-lock-0000000000", NULL);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    inspected("get", 4);
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    FAKE_HEARD(&stage->fake, "watch /r/w-lock-0000000000; get /r/w-lock-0000000000; "
+                             "unsent check /locks");
+    expect_another_look();
     end();
 }
 
 /* It watches a node of which it has told nothing. */
 TEST(observer_that_pauses_looks_on_the_next_connection) {
-    begin_following();
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    stage_connect(stage, OTHER_SESSION_ID);
-    stage_listed(stage, "w-lock-0000000000", NULL);
-    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    inspected("get", 4);
-    stage->fake.heard[0] = '\0';
+    begin_with_lower_term();
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_answer(stage, "check", ZKL_OUTCOME_UNKNOWN);
     stage_connect(stage, OTHER_SESSION_ID);
     FAKE_HEARD(&stage->fake, "watch /r/w-lock-0000000000; list /r");
     end();
