@@ -2,9 +2,12 @@
  * All servers die and come back with their data; the leader dies; a server
  * stops and goes on. Whoever stays is served, one at a time, and nothing is left.
  */
+#include <stdatomic.h>
+
 #include "support/ledger.h"
 #include "support/scene.h"
 #include "support/servers.h"
+#include "zklock/election.h"
 
 /* The servers expire nothing while they are down, and count anew when they are
  * back: such a session ends with none of these faults. */
@@ -554,6 +557,38 @@ static void servers_that_have_lost_their_data_serve_the_clients_that_they_had(vo
     scene_end(&scene);
 }
 
+static void on_leader(void *arg, const zkl_leader *leader) {
+    atomic_int_fast64_t *term = arg;
+    atomic_store(term, leader->term);
+}
+
+/* They begin to count anew, so the next leader has a lower term. */
+static void observer_of_servers_that_have_lost_their_data_is_told_of_a_lower_term(void) {
+    struct scene scene;
+    zkl_grant grant = ZKL_GRANT_INIT;
+    zkl_observer *observer = NULL;
+    atomic_int_fast64_t term = 0;
+    scene_begin(&scene, "data-lost-observed");
+    zkl_client *client = client_open(servers_hosts(), LOST_SESSION_MS);
+    zkl_lock *lock = lock_open(client, scene.resource);
+    ASSERT_STATUS(zkl_election_observe(client, scene.resource, on_leader, &term, &observer),
+                  ZKL_OK);
+    commit_some(lock);
+    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
+    int64_t higher = grant.token;
+    WAIT_UNTIL(atomic_load(&term) == higher);
+    lose_all_data(&scene);
+    WAIT_UNTIL(zkl_lock_check(lock, NULL) == ZKL_LOST);
+    (void)zkl_lock_release(lock, PATIENCE_MS);
+    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
+    CU_ASSERT_TRUE(grant.token < higher);
+    WAIT_UNTIL(atomic_load(&term) == grant.token);
+    zkl_observer_close(observer);
+    zkl_lock_close(lock);
+    client_close(client);
+    scene_end(&scene);
+}
+
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(all_servers_killed_while_one_holds_and_others_wait_keeps_every_place),
@@ -571,6 +606,7 @@ int main(int argc, char **argv) {
         TEST_CASE(release_on_a_stopped_server_moves_in_time_and_passes_the_lock_on),
         TEST_CASE(acquire_on_a_stopped_server_moves_in_time_and_leaves_one_node),
         TEST_CASE(servers_that_have_lost_their_data_serve_the_clients_that_they_had),
+        TEST_CASE(observer_of_servers_that_have_lost_their_data_is_told_of_a_lower_term),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }
