@@ -80,11 +80,12 @@ static zkl_explanation explain_use(const zkl_request *request) {
                                   "permits, or for a lock; or the resource is a semaphore of "
                                   "Curator or kazoo" };
     }
-    return request->options.naming == ZKL_NAMING_KAZOO
-               ? (zkl_explanation){ "an earlier request in its queue does not have the names of "
-                                    "kazoo, which would not wait for it" }
-               : (zkl_explanation){ "an earlier request in its queue does not have the names of "
-                                    "LeaderLatch, which would not wait for it" };
+    if (request->options.naming == ZKL_NAMING_KAZOO) {
+        return (zkl_explanation){ "an earlier request in its queue does not have the names of "
+                                  "kazoo, which would not wait for it" };
+    }
+    return (zkl_explanation){ "an earlier request in its queue does not have the names of "
+                              "LeaderLatch, which would not wait for it" };
 }
 
 zkl_explanation zkl_explain_verdict(const zkl_request_sender *sender, int status) {
