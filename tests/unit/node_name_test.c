@@ -187,15 +187,14 @@ TEST(permit_has_the_names_of_curator_whatever_the_list_has_beside_it) {
 
 TEST(node_of_a_kazoo_naming_is_marked_in_its_uuid_without_dashes) {
     char guid[ZKL_GUID_SIZE] = "11111111-1111-8111-9111-111111111111";
-    char text[ZKL_NODE_NAME_SIZE + 10];
+    char text[ZKL_NODE_NAME_SIZE];
     zkl_node_name name = zkl_node_name_of(ZKL_EXCLUSIVE, 0, ZKL_NAMING_KAZOO);
     zkl_node_name_mark_lent(guid);
     zkl_node_name_prefix(text, guid, name);
     EXPECT_TEXT(text, "1111111111118111c111111111111111__lock__");
     EXPECT(zkl_node_name_is_protected(text));
-    strcat(text, "0000000001");
-    EXPECT(zkl_node_name_is_protected(text));
-    EXPECT(zkl_node_name_parse(text).lent);
+    EXPECT(zkl_node_name_is_protected("1111111111118111c111111111111111__lock__0000000001"));
+    EXPECT(zkl_node_name_parse("1111111111118111c111111111111111__lock__0000000001").lent);
     EXPECT(!zkl_node_name_parse(BARE_GUID "__lock__0000000001").lent);
     EXPECT(!zkl_node_name_parse("job-of-the-nightcap-lock-0000000001").lent);
     EXPECT(!zkl_node_name_is_protected(BARE_GUID "__lock__0000000001"));
