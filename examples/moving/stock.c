@@ -23,8 +23,9 @@ static long read_number(const char *file) {
     FILE *stream = fopen(file, "r");
     if (stream != NULL) {
         char text[32] = "";
-        (void)fgets(text, sizeof text, stream);
-        number = strtol(text, NULL, 10);
+        if (fgets(text, sizeof text, stream) != NULL) {
+            number = strtol(text, NULL, 10);
+        }
         (void)fclose(stream);
     }
     return number;
