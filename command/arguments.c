@@ -70,7 +70,7 @@ static void print_help(const subcommand *of) {
     }
     print_option('\0', "hosts", "LIST", "the servers (default: 127.0.0.1:2181)");
     print_option('\0', "config", "FILE", "settings; all of them: zklock help settings");
-    printf("\nExamples:\n%s\nMore: man zklock-%s\n", of->examples, of->name);
+    printf("\nExamples:\n%sMore: man zklock-%s\n", of->examples, of->name);
 }
 
 void arguments_print_settings(void) {
