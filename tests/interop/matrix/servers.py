@@ -1,6 +1,5 @@
 """What is asked of the servers beside the contenders: nodes, sessions and connections."""
 import os
-import struct
 import sys
 
 from kazoo.client import KazooClient
@@ -8,12 +7,11 @@ from kazoo.exceptions import NoNodeError
 from kazoo.security import make_acl
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-sys.path.insert(0, f"{TOP}/bench")
+sys.path[:0] = [f"{TOP}/bench", f"{TOP}/tests/chaos"]
 from comparison.harness.proxy import Proxy  # noqa: E402  pylint: disable=wrong-import-position
+from world.wire import password_of  # noqa: E402  pylint: disable=wrong-import-position
 
 HOSTS = os.environ["ZKLOCK_HOSTS"]
-# ZooKeeperServer.superSecret: a session's password is what a random generator says with this.
-SECRET = 0xB3415C00
 TIMEOUT_S = 20
 
 
@@ -25,16 +23,6 @@ def connect(**more):
     client = KazooClient(hosts=HOSTS, timeout=TIMEOUT_S, **more)
     client.start(timeout=30)
     return client
-
-
-def password_of(session_id):
-    """java.util.Random, as the servers use it."""
-    state = ((session_id ^ SECRET) ^ 0x5DEECE66D) & ((1 << 48) - 1)
-    made = b""
-    while len(made) < 16:
-        state = (state * 0x5DEECE66D + 0xB) & ((1 << 48) - 1)
-        made += struct.pack("<I", state >> 16 & 0xFFFFFFFF)
-    return made
 
 
 def end_session(session_id):
