@@ -468,7 +468,7 @@ typedef struct zkl_grant {
  *                           as it was acquired
  *   ZKL_QUEUE_FULL          with max_waiting
  *   ZKL_TOO_MANY_REQUESTS   no session of the client has room for the watches
- *   ZKL_USED_DIFFERENTLY      see `permits`
+ *   ZKL_USED_DIFFERENTLY    see `permits`, and zkl_naming
  *   ZKL_SEQUENCE_EXHAUSTED  all 2^31 sequence numbers are used, and the resource could not be reset
  *                           in time (a try: at once), because it is still in use or its node holds
  *                           application data (docs/operations.md)
