@@ -31,6 +31,15 @@ class Fault:
         """The machines whose clients may notice; None: all."""
         return None
 
+    def members(self):
+        """Who of the fleet is hit; None: all."""
+        machines = self.touches()
+        return None if machines is None else [one for one in self.world.fleet.all if one.host.name in machines]
+
+    def met(self, ended):
+        """How many held, and how many waited, while it lasted, of one thing that those it hits held or waited for."""
+        return self.world.fleet.met(self.began, ended, self.members())
+
     def silences(self):
         """The machines of clients that no server answers any more, once the fault is proven."""
         return []

@@ -7,7 +7,7 @@ import subprocess
 
 from . import wire
 from .fault import Fault
-from .traffic import SESSION_MS
+from .servers import SESSION_MS
 from .waiting import NotSeen, wait_until
 
 HOUR_S = 3600
@@ -23,14 +23,17 @@ class OfAClient(Fault):
         return self.process.pid
 
     def choose(self):
-        traffic = self.world.traffic
-        among = self.chance.choice((traffic.holders, traffic.waiters))() or traffic.all
+        fleet = self.world.fleet
+        among = self.chance.choice((fleet.holders, fleet.waiters))() or fleet.all
         self.hit = self.chance.choice(among)
-        self.target = f"c{self.hit.number}, which {'holds' if self.hit.doing == 'hold' else 'waits'}"
+        self.target = f"{self.hit.called}, which {self.hit.doing}"
         self.process = self.hit.process
 
     def touches(self):
         return [self.hit.host.name]
+
+    def members(self):
+        return [self.hit]
 
     def tell(self, what):
         """The checker, what becomes of the process."""
@@ -58,9 +61,6 @@ class Killed(OfAClient):
     def proof(self):
         status = self.process.poll()
         return {"wait status": status} if status == -signal.SIGKILL else {}
-
-    def end(self):
-        self.tell("kill")
 
 
 class Stopped(OfAClient):
@@ -157,7 +157,6 @@ class OutOfMemory(OfAClient):
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        self.tell("kill")
         wait_until(lambda: self.world.memory.remove(self.group_of_memory), "its group is empty", 10)
 
 
@@ -245,7 +244,7 @@ class DiskFull(OfAClient):
 
 
 class SessionClosed(Fault):
-    """Of whoever is first in the queue, by a second client that shows the same number: at the same server or another."""
+    """Of whoever is first in a queue, by a second client that shows the same number: at the same server or another."""
 
     group = "clients"
     name = "session closed by another"
@@ -254,13 +253,22 @@ class SessionClosed(Fault):
 
     def choose(self):
         servers = self.world.servers
-        queue = {path[-10:]: number for number, paths in servers.sessions().items()
-                 for path in paths if path.startswith(f"{self.world.traffic.queue}/")}
-        if not queue:
-            raise NotSeen("nobody is in the queue")
-        self.session = queue[min(queue)]
+        queues = wait_until(self.queues, "somebody is behind somebody in a queue")
+        self.queue = self.chance.choice(sorted(queues))
+        self.session = min(queues[self.queue])[1]
         self.server = self.chance.choice(servers.present)
-        self.target = f"{self.session:#x} at {self.server.name}"
+        self.target = f"{self.session:#x}, first of {self.queue}, at {self.server.name}"
+
+    def queues(self):
+        """Those of at least two: the last digits of each node, and its session."""
+        found = {}
+        for number, paths in self.world.servers.sessions().items():
+            for path in paths:
+                found.setdefault(os.path.dirname(path), []).append((path[-10:], number))
+        return {path: nodes for path, nodes in found.items() if len(nodes) > 1}
+
+    def met(self, ended):
+        return self.world.fleet.met(self.began, ended, resource=self.queue)
 
     def begin(self):
         self.world.history.write("hurt", session=f"{self.session:#x}")

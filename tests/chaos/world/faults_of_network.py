@@ -54,7 +54,7 @@ class OfAClient(OfNetwork):
     """A machine on which somebody holds, where there is one."""
 
     def choose(self):
-        holding = {one.host.name: one.host for one in self.world.traffic.holders()}
+        holding = {one.host.name: one.host for one in self.world.fleet.holders()}
         self.client = self.chance.choice(list(holding.values()) or self.world.machines)
         self.told(self.client)
 

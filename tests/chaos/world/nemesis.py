@@ -88,7 +88,7 @@ class Nemesis:
     def count(self, proofs, ended):
         """A fault counts if it is proven, and if somebody held and somebody waited while it lasted."""
         for one, proof in proofs.items():
-            held, waited = self.world.met(one.began, ended)
+            held, waited = one.met(ended)
             if held and waited:
                 self.counted[one.name] = self.counted.get(one.name, 0) + 1
                 self.tell(f"{one.number:4d} {one.name} ({one.target}): {(ended - one.began) / 1e9:.1f} s, {held} held, "

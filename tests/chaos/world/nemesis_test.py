@@ -10,7 +10,7 @@ import unittest
 
 from . import wire
 from .fault import Fault
-from .history import Follower, History
+from .history import History
 from .nemesis import FAULTS, Nemesis, all_once, without_end
 from .waiting import NotSeen
 
@@ -34,6 +34,9 @@ class MadeFault(Fault):
     def end(self):
         self.world.ended += 1
 
+    def met(self, _ended):
+        return self.world.found
+
 
 class Unproven(MadeFault):
     name = "unproven"
@@ -53,9 +56,6 @@ class MadeWorld:
 
     def held_and_awaited(self):
         return True
-
-    def met(self, _began, _ended):
-        return self.found
 
     def sleep(self, _seconds):
         pass
@@ -128,45 +128,6 @@ class ScheduleTest(unittest.TestCase):
 
     def test_each_fault_says_its_name(self):
         self.assertEqual([one.name for one in FAULTS.values()], list(FAULTS))
-
-
-class FollowerTest(unittest.TestCase):
-    """Who waits from 10 on, holds from 20 to 30, and waits again."""
-
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.path = os.path.join(place.name, "history")
-        for at, event, what in ((10, "call", "acquire"), (20, "return", "acquire"), (30, "call", "release"),
-                                (40, "call", "acquire")):
-            self.write(json.dumps({"at": at, "who": "c0", "event": event, "what": what, "status": "ZKL_OK"}) + "\n")
-
-    def write(self, text):
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(text)
-
-    def meeting(self, began, ended):
-        follower = Follower(self.path)
-        follower.read()
-        return follower.meeting(began, ended)
-
-    def test_spans_are_met_at_their_ends(self):
-        self.assertEqual(self.meeting(15, 15), (0, 1))
-        self.assertEqual(self.meeting(30, 35), (1, 0))
-        self.assertEqual(self.meeting(31, 39), (0, 0))
-        self.assertEqual(self.meeting(50, 60), (0, 1))
-
-    def test_an_end_ends_all(self):
-        self.write(json.dumps({"at": 45, "who": "c0", "event": "end"}) + "\n")
-        self.assertEqual(self.meeting(46, 50), (0, 0))
-
-    def test_a_torn_line_is_read_when_it_is_whole(self):
-        follower = Follower(self.path)
-        self.write('{"at": 50, "who": "c0", "event": ')
-        follower.read()
-        self.write('"end"}\n')
-        follower.read()
-        self.assertEqual(follower.meeting(60, 60), (0, 0))
 
 
 class WireTest(unittest.TestCase):

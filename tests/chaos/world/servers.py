@@ -15,6 +15,8 @@ from .waiting import NotSeen, wait_until
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 TICK_MS = 500
+# What clients ask for.
+SESSION_MS = 4000
 VOTERS = (1, 2, 3)
 OBSERVER = 4
 JOINERS = (5, 6)

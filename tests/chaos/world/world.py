@@ -1,13 +1,12 @@
-"""The world of a run: its machines, its servers, and who locks there."""
+"""The world of a run: its machines and its servers. Who locks there is handed to it."""
 import os
 import threading
 import time
 
-from .history import Follower, History, both_clocks, now
+from .history import History, both_clocks, now
 from .memory import Memory
 from .network import Network
 from .servers import Servers
-from .traffic import Traffic
 from .waiting import wait_until
 
 CLIENT_MACHINES = 2
@@ -18,26 +17,31 @@ CLOCK_EVERY_S = 1
 
 
 class World:
-    def __init__(self, place, build, name):
+    def __init__(self, place, output, build, name):
+        """`place` is in memory, and has what must be fast; `output` is on the disk, and has what grows."""
         self.place = place
+        self.output = output
         self.build = build
         self.memory = Memory(name)
         self.network = Network()
         self.servers = Servers(place)
         self.machines = [self.network.add(f"client-{number}", FIRST_CLIENT + number)
                          for number in range(CLIENT_MACHINES)]
-        self.histories = os.path.join(place, "histories")
+        self.histories = os.path.join(output, "histories")
         os.mkdir(self.histories)
         self.history = History(os.path.join(self.histories, "nemesis.jsonl"), "nemesis", os.getpid())
-        self.followers = {}
         self.restores = 0
-        self.traffic = None
+        self.fleet = None
 
     def start(self):
         threading.Thread(target=self.tell_time, daemon=True).start()
         self.servers.start()
         self.servers.await_service()
-        self.traffic = Traffic(self.place, self.histories, f"{self.build}/tests/chaos", self.machines, self.servers.hosts)
+
+    def admit(self, fleet):
+        """Who locks from now on."""
+        self.fleet = fleet
+        fleet.start()
         self.await_grants()
 
     def tell_time(self):
@@ -49,7 +53,7 @@ class World:
 
     def tell_hosts(self):
         """The clients, which servers there are now."""
-        self.traffic.set_hosts(self.servers.hosts)
+        self.fleet.set_hosts(self.servers.hosts)
 
     @staticmethod
     def sleep(seconds):
@@ -57,8 +61,8 @@ class World:
 
     def await_grants(self):
         """Everybody, once more."""
-        before = self.traffic.grants()
-        wait_until(lambda: self.traffic.all_granted_since(before), "everybody is granted", GRANTED_WITHIN_S)
+        before = self.fleet.grants()
+        wait_until(lambda: self.fleet.all_granted_since(before), "everybody is granted", GRANTED_WITHIN_S)
 
     def heal(self):
         """Nothing stands between anybody and the servers, which all serve."""
@@ -70,23 +74,12 @@ class World:
         self.history.write("rest", what="healed", bound_ms=GRANTED_WITHIN_S * 1000)
         self.await_grants()
 
-    def met(self, began, ended):
-        """How many held, and how many waited, at some time between, by their histories."""
-        found = [0, 0]
-        for path in self.traffic.histories:
-            follower = self.followers.setdefault(path, Follower(path))
-            follower.read()
-            found = [one + more for one, more in zip(found, follower.meeting(began, ended))]
-        return found
-
     def held_and_awaited(self):
-        """Whether somebody holds and somebody waits, now."""
+        """Whether somebody holds what somebody waits for, now."""
         at = now()
-        return all(self.met(at, at))
+        return all(self.fleet.met(at, at))
 
     def end(self):
-        if self.traffic is not None:
-            self.traffic.end()
         for one in self.servers.all.values():
             one.kill()
         self.memory.end()

@@ -1,0 +1,100 @@
+"""Who locks in a run: processes of several kinds, on the machines of clients."""
+import hashlib
+import os
+import subprocess
+
+from .follower import busiest
+from .member import PROGRAM, Contender
+from . import mix
+
+
+class Fleet:
+    """What the world needs of it: `all`, `holders`, `waiters`, `met`, `grants`, `all_granted_since`, `set_hosts`."""
+
+    def __init__(self, world, seed, session_ms, tick_ms, pace_ms):
+        self.world = world
+        self.seed = seed
+        self.session_ms = session_ms
+        self.tick_ms = tick_ms
+        self.pace_ms = pace_ms
+        self.hosts = world.servers.hosts
+        self.build = world.build
+        self.place = world.place
+        self.histories_in = world.histories
+        self.log = open(os.path.join(world.output, "contenders.log"), "ab")
+        self.all = []
+
+    def number_of(self, what):
+        """Drawn for it from the run's seed, which may be any text."""
+        return int.from_bytes(hashlib.sha256(f"{self.seed} {what}".encode()).digest()[:4], "big")
+
+    def more_options(self):
+        return ()
+
+    def add(self, make, *more):
+        """A member, made by `make`, on the next machine."""
+        number = len(self.all)
+        machines = self.world.machines
+        self.all.append(make(self, number, machines[number % len(machines)], *more))
+
+    def add_contenders(self, processes, handles):
+        """Of all the kinds that there are."""
+        listed = subprocess.run([f"{self.build}/{PROGRAM}", "--list"], check=True, capture_output=True, text=True).stdout
+        for kinds in mix.drawn(self.seed, processes, handles, listed.split()):
+            self.add(Contender, kinds)
+
+    def start(self):
+        for one in self.all:
+            one.start()
+
+    # ---- What they do ----------------------------------------------------------------------------
+
+    @property
+    def histories(self):
+        return [one.path for one in self.all]
+
+    def read(self):
+        for one in self.all:
+            one.follower.read()
+
+    def holders(self):
+        self.read()
+        return [one for one in self.all if one.follower.holds]
+
+    def waiters(self):
+        self.read()
+        return [one for one in self.all if one.follower.waits]
+
+    def grants(self):
+        self.read()
+        return [one.follower.grants for one in self.all]
+
+    def all_granted_since(self, before):
+        return all(now > then for now, then in zip(self.grants(), before))
+
+    def met(self, began, ended, members=None, resource=None):
+        """How many held, and how many waited, at some time between, of one thing: that resource, or one that some of these
+        members held or waited for, or any."""
+        self.read()
+        held, waited = [], []
+        concerned = set() if resource is None else {resource}
+        for one in self.all:
+            some = one.follower.meeting(began, ended)
+            held += some[0]
+            waited += some[1]
+            if members is not None and one in members:
+                concerned.update(span.resource for spans in some for span in spans)
+        if members is not None or resource is not None:
+            held, waited = ([span for span in spans if span.resource in concerned] for spans in (held, waited))
+        return busiest(held, waited)
+
+    # ---- What is done to them --------------------------------------------------------------------
+
+    def set_hosts(self, hosts):
+        self.hosts = hosts
+        for one in self.all:
+            one.set_hosts(hosts)
+
+    def finish(self):
+        for one in self.all:
+            one.finish()

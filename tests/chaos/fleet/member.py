@@ -1,0 +1,147 @@
+"""One process that locks, on a machine; when it has been killed, another comes in its place."""
+import os
+import signal
+import struct
+import subprocess
+import threading
+import time
+
+from world.history import now
+from .follower import Follower
+
+PROGRAM = "tests/chaos/contender/chaos_contender"  # below the build
+DISK_SIZE = "64m"
+# A process that could not even begin is not begun again at once.
+PAUSE_S = 0.2
+
+
+class Member:
+    """What the faults of world/ and the fleet need of it. A process is begun with the name NAME-N, which is used once; all
+    of them write one history."""
+
+    def __init__(self, fleet, number, host):
+        self.fleet = fleet
+        self.number = number
+        self.name = f"c{number}"
+        self.host = host
+        self.path = os.path.join(fleet.histories_in, f"{self.name}.jsonl")
+        self.follower = Follower(self.path)
+        self.disk = os.path.join(fleet.place, f"disk-of-{self.name}")
+        self.clock = os.path.join(fleet.place, f"clock-of-{self.name}")
+        os.mkdir(self.disk)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_SIZE}", "tmpfs", self.disk], check=True)
+        self.step_clock(0)
+        self.process = None
+        self.begun = 0
+        self.fallen = []  # (name, status) of those that ended, and nobody had killed them
+        self.is_finishing = False
+        self.thread = threading.Thread(target=self.live, daemon=True)
+
+    # ---- Its process -----------------------------------------------------------------------------
+
+    @property
+    def called(self):
+        """The name of the process."""
+        return f"{self.name}-{self.begun}"
+
+    def command(self):
+        """What is run there, as words."""
+        raise NotImplementedError
+
+    def begin(self):
+        """Starts the next process."""
+        self.begun += 1
+        build = f"{self.fleet.build}/tests/chaos"
+        environment = {**os.environ, "LD_PRELOAD": f"{build}/chaos_clock.so {build}/chaos_fork.so",
+                       "COMPARISON_CLOCK": self.clock, "TMPDIR": self.disk}
+        self.process = subprocess.Popen(self.host.inside(*self.command()), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.fleet.log, env=environment, cwd=self.disk, text=True, bufsize=1)
+
+    def drive(self):
+        """Has the process do its work, until it has ended."""
+        self.process.wait()
+
+    def live(self):
+        while not self.is_finishing:
+            self.begin()
+            try:
+                self.drive()
+            except (OSError, EOFError, ValueError):
+                pass  # it was killed in the middle of a line
+            self.bury()
+
+    def bury(self):
+        """It has ended, or is of no use any more."""
+        self.process.stdin.close()
+        status = self.process.wait()
+        self.process.stdout.close()
+        if status != 0 or not self.is_finishing:
+            self.fleet.world.history.write("process", what="kill", process=self.process.pid)
+            self.follower.read()
+            self.follower.end_all(now())
+            if status != -signal.SIGKILL:
+                self.fallen.append((self.called, status))
+            time.sleep(PAUSE_S)
+
+    def start(self):
+        self.thread.start()
+
+    def say(self, line):
+        """To the process, if it listens."""
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except (AttributeError, OSError, ValueError):
+            pass  # it is gone, and the next one is told when it begins
+
+    def finish(self):
+        """It ends its round, closes all, and no other comes."""
+        self.is_finishing = True
+        self.say("finish")
+
+    def has_ended(self):
+        return not self.thread.is_alive()
+
+    # ---- What it does ----------------------------------------------------------------------------
+
+    @property
+    def doing(self):
+        return "holds" if self.follower.holds else "waits" if self.follower.waits else "rests"
+
+    # ---- What is done to it ----------------------------------------------------------------------
+
+    def signal(self, number):
+        os.kill(self.process.pid, number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+
+    def set_hosts(self, hosts):
+        self.say(f"hosts {hosts}")
+
+    def set_credentials(self, text):
+        self.say(f"credentials {text}")
+
+    def step_clock(self, seconds):
+        """Of bench/comparison/step_clock.c: its clock on the wall is so far ahead from now on."""
+        with open(self.clock, "r+b" if os.path.exists(self.clock) else "wb") as file:
+            file.write(struct.pack("=q", seconds))
+
+    def kernel_state(self):
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0]
+
+
+class Contender(Member):
+    """A chaos_contender, which draws what it does, and writes its own history."""
+
+    def __init__(self, fleet, number, host, kinds):
+        self.kinds = kinds
+        super().__init__(fleet, number, host)
+
+    def command(self):
+        fleet = self.fleet
+        return (f"{fleet.build}/{PROGRAM}", "--hosts", fleet.hosts, "--history", self.path,
+                "--name", self.called, "--seed", str(fleet.number_of(self.called)), "--kinds", ",".join(self.kinds),
+                "--handles", str(len(self.kinds)), "--session-timeout-ms", str(fleet.session_ms),
+                "--lease-tick-ms", str(fleet.tick_ms), "--pace-ms", str(fleet.pace_ms), *fleet.more_options())

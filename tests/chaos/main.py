@@ -1,0 +1,116 @@
+"""Joins world, fleet and checker: makes the world, lets its nemesis loose on the fleet, and says what was survived."""
+import argparse
+import itertools
+import os
+import re
+import subprocess
+import sys
+import time
+
+from fleet.ending import end_of
+from fleet.fleet import Fleet
+from result import Result
+from world.nemesis import FAULTS, Nemesis, all_once, without_end
+from world.servers import SESSION_MS, TICK_MS
+from world.waiting import NotSeen
+from world.world import World
+
+PLACE = "/run/chaos"
+CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "checker", "check")
+
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--faults", action="store_true")
+    parser.add_argument("--seed", required=True)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--processes", type=int, required=True)
+    parser.add_argument("--handles", type=int, required=True)
+    parser.add_argument("--pace-ms", type=int, required=True)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--output", required=True)
+    parser.add_argument("--commit", default="")
+    parser.add_argument("--name", required=True)
+    return parser.parse_args()
+
+
+def tell(text):
+    print(text, flush=True)
+
+
+def keep(place, output):
+    """What is in memory, and would go with the run."""
+    subprocess.run(["cp", "-r", "--sparse=always", f"{place}/.", output], check=False)
+
+
+def deal_out(nemesis, draws, seconds):
+    """Until all are dealt out, the time is over, or the world cannot be healed; the rest stays in `draws`."""
+    until = time.monotonic() + seconds
+    while not nemesis.unhealed and time.monotonic() < until:
+        draw = next(draws, None)
+        if draw is None:
+            return
+        nemesis.deal(draw)
+
+
+def schedule(asked, names):
+    """Each kind once, and then, unless that was all that was asked for, without end."""
+    once = all_once(asked.seed, names)
+    return once if asked.faults else itertools.chain(once, without_end(asked.seed, names))
+
+
+def fleet_of(asked, world):
+    fleet = Fleet(world, asked.seed, SESSION_MS, TICK_MS, asked.pace_ms)
+    fleet.add_contenders(asked.processes, asked.handles)
+    return fleet
+
+
+def run(asked, names, world, result):
+    """From the first grant to the last."""
+    nemesis = Nemesis(world, asked.seed, tell)
+    draws = schedule(asked, names)
+    try:
+        world.start()
+        world.admit(fleet_of(asked, world))
+        deal_out(nemesis, draws, asked.seconds)
+    except NotSeen as why:
+        result.fail(str(why))
+    result.take_nemesis(nemesis, draws if asked.faults else ())
+    if world.fleet is not None:
+        result.take_end(end_of(world.fleet, world))
+
+
+def judge(output, result):
+    """By what is on the disk, and nothing else."""
+    report = os.path.join(output, "judged.json")
+    asked = subprocess.run([CHECK, "--json", report, output], capture_output=True, text=True, check=False)
+    result.take_judgement(asked.returncode, asked.stderr.strip(), report)
+
+
+def main():
+    asked = arguments()
+    names = [name for name in FAULTS if re.search(asked.only, name)]
+    if not names:
+        tell(f"tests/chaos/run: --only '{asked.only}': no fault has such a name (tests/chaos/run --list)")
+        return 2
+    os.makedirs(asked.output, exist_ok=True)
+    # In memory, and only seen from inside the run's namespaces. The names of networks are below it too.
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
+    os.mkdir(PLACE)
+    result = Result(asked.seed, asked.commit)
+    world = World(PLACE, asked.output, asked.build, asked.name)
+    try:
+        run(asked, names, world, result)
+    finally:
+        try:
+            world.end()
+        finally:
+            keep(PLACE, asked.output)
+    judge(asked.output, result)
+    result.write(os.path.join(asked.output, "result.json"))
+    result.print(tell)
+    return 1 if result.failures() else 0
+
+
+sys.exit(main())

@@ -1,0 +1,56 @@
+"""What a run has found, as numbers for people and for docs/reliability.md."""
+import json
+import os
+import platform
+
+
+class Result:
+    def __init__(self, seed, commit):
+        self.told = {"seed": seed, "commit": commit, "machine": {"cores": os.cpu_count(), "kernel": platform.release()},
+                     "seconds": 0, "grants": 0, "faults": {}, "left_out": [], "not_counted": [], "wrong": [],
+                     "violations": {}, "examples": []}
+
+    def fail(self, why):
+        """Something outside of the checker's rules."""
+        self.told["wrong"].append(why)
+
+    def take_nemesis(self, nemesis, left_out):
+        self.told["left_out"] = [" and ".join(draw) for draw in left_out]
+        self.told["not_counted"] = [{"number": number, "kind": name, "why": why}
+                                    for number, name, why in nemesis.not_counted]
+        for number, why in nemesis.unhealed:
+            self.fail(f"not healed after fault {number}: {why}")
+
+    def take_end(self, wrong):
+        for one in wrong:
+            self.fail(one)
+
+    def take_judgement(self, status, said, path):
+        """The checker's exit status, what it said where it could not judge, and its report."""
+        if status not in (0, 1):
+            self.fail(f"the checker could not judge: {said}")
+            return
+        with open(path, encoding="utf-8") as file:
+            self.told.update(json.load(file))
+
+    def failures(self):
+        """Why the run has failed; empty: it has not."""
+        told = self.told
+        return [*(f"{one['number']} {one['kind']}: not counted: {one['why']}" for one in told["not_counted"]), *told["wrong"],
+                *(f"{rule}: {count} violations" for rule, count in told["violations"].items())]
+
+    def write(self, path):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.told, file, indent=1)
+            file.write("\n")
+
+    def print(self, tell):
+        told = self.told
+        counted = {kind: facts["counted"] for kind, facts in told["faults"].items() if facts["counted"]}
+        tell(f"\n{told['grants']} grants, {sum(counted.values())} faults of {len(counted)} kinds took effect")
+        if told["left_out"]:
+            tell(f"left out: {', '.join(told['left_out'])}")
+        for one in told["examples"]:
+            tell(f"  {one['rule']}: {one['text']} (at {one['at'] / 1e9:.6f} s)")
+        for one in self.failures():
+            tell(f"  {one}")
