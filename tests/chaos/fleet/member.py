@@ -19,6 +19,8 @@ class Member:
     """What the faults of world/ and the fleet need of it. A process is begun with the name NAME-N, which is used once; all
     of them write one history."""
 
+    is_contender = False  # a chaos_contender
+
     def __init__(self, fleet, number, host):
         self.fleet = fleet
         self.number = number
@@ -54,7 +56,7 @@ class Member:
         build = f"{self.fleet.build}/tests/chaos"
         environment = {**os.environ, "LD_PRELOAD": f"{build}/chaos_clock.so {build}/chaos_fork.so",
                        "COMPARISON_CLOCK": self.clock, "TMPDIR": self.disk}
-        self.process = subprocess.Popen(self.host.inside(*self.command()), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen(self.host.with_name(*self.command()), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.fleet.log, env=environment, cwd=self.disk, text=True, bufsize=1)
 
     def drive(self):
@@ -135,6 +137,8 @@ class Member:
 class Contender(Member):
     """A chaos_contender, which draws what it does, and writes its own history."""
 
+    is_contender = True
+
     def __init__(self, fleet, number, host, kinds):
         self.kinds = kinds
         super().__init__(fleet, number, host)
@@ -142,6 +146,6 @@ class Contender(Member):
     def command(self):
         fleet = self.fleet
         return (f"{fleet.build}/{PROGRAM}", "--hosts", fleet.hosts, "--history", self.path,
-                "--name", self.called, "--seed", str(fleet.number_of(self.called)), "--kinds", ",".join(self.kinds),
+                "--name", self.called, "--seed", str(fleet.number_of(self.called)), "--kinds", ",".join(self.kinds), "--credentials", "chaos:0",
                 "--handles", str(len(self.kinds)), "--session-timeout-ms", str(fleet.session_ms),
                 "--lease-tick-ms", str(fleet.tick_ms), "--pace-ms", str(fleet.pace_ms), *fleet.more_options())

@@ -17,15 +17,19 @@ class OfAClient(Fault):
     """One that holds, or one that waits."""
 
     group = "clients"
+    of_contenders = False  # only they bear it, and no program of another library
 
     @property
     def pid(self):
         return self.process.pid
 
+    def suits(self, member):
+        return member.is_contender or not self.of_contenders
+
     def choose(self):
         fleet = self.world.fleet
-        among = self.chance.choice((fleet.holders, fleet.waiters))() or fleet.all
-        self.hit = self.chance.choice(among)
+        among = self.chance.choice((fleet.holders, fleet.waiters))
+        self.hit = self.chance.choice(wait_until(lambda: [one for one in among() if self.suits(one)], "somebody suits"))
         self.target = f"{self.hit.called}, which {self.hit.doing}"
         self.process = self.hit.process
 
@@ -118,6 +122,7 @@ class NoMoreMemory(OfAClient):
     """What it asks for from now on is refused (RLIMIT_AS)."""
 
     name = "client's memory limited"
+    of_contenders = True
 
     def begin(self):
         self.before = self.limit("as", 1 << 20)
@@ -137,6 +142,7 @@ class OutOfMemory(OfAClient):
     """It is ended by the kernel, as its group has no memory left for it."""
 
     name = "client out of its group's memory"
+    of_contenders = True
     lasts_s = 1
     LIMIT = 1 << 16
 
@@ -164,6 +170,7 @@ class NoMoreDescriptors(OfAClient):
     """It loses its connection, and may open nothing new."""
 
     name = "client's descriptors used up"
+    of_contenders = True
     pairs = False
     FEW = 3
 
@@ -187,6 +194,7 @@ class Forked(OfAClient):
     """In the middle of whatever it does, and the one that is forked keeps its descriptors for some seconds."""
 
     name = "client forked"
+    of_contenders = True
     pairs = False
 
     def begin(self):
@@ -213,6 +221,32 @@ class Forked(OfAClient):
             if shared:
                 return {"process": pid, "sockets": sorted(shared)}
         return {}
+
+
+class CredentialsRotated(OfAClient):
+    """It is given others, and connects again with them while it holds and waits."""
+
+    name = "client's credentials rotated"
+    of_contenders = True
+    pairs = False
+    lasts_s = 1
+
+    def begin(self):
+        self.since = {one: one.log_size() for one in self.world.servers.present}
+        self.before = self.ports()
+        self.hit.set_credentials(f"chaos:{self.number}")
+
+    def ports(self):
+        """Of its connections to servers."""
+        listed = self.hit.host.call("ss", "-Htnp", "state", "established", f"( dport = :{wire.PORT} )")
+        return {line.split()[2] for line in listed.splitlines() if f"pid={self.pid}," in line}
+
+    def proof(self):
+        """It has connected anew, and the servers have found its credentials good."""
+        new = self.ports() - self.before
+        lines = [line for one, since in self.since.items() for line in one.logged("auth success", since)
+                 if any(port in line for port in new)]
+        return {"connections": sorted(new), "log": lines} if lines and not self.ports() & self.before else {}
 
 
 class DiskFull(OfAClient):
@@ -289,4 +323,4 @@ class SessionClosed(Fault):
 
 
 FAULTS = {one.name: one for one in (Killed, Stopped, ClockStepped, NoMoreMemory, OutOfMemory, NoMoreDescriptors, Forked,
-                                    DiskFull, SessionClosed)}
+                                    CredentialsRotated, DiskFull, SessionClosed)}

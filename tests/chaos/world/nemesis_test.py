@@ -8,7 +8,7 @@ import os
 import tempfile
 import unittest
 
-from . import wire
+from . import past, wire
 from .fault import Fault
 from .history import History
 from .nemesis import FAULTS, Nemesis, all_once, without_end
@@ -128,6 +128,43 @@ class ScheduleTest(unittest.TestCase):
 
     def test_each_fault_says_its_name(self):
         self.assertEqual([one.name for one in FAULTS.values()], list(FAULTS))
+
+
+class PastTest(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.data, self.disk = (os.path.join(place.name, name) for name in ("data", "disk"))
+
+    def make(self, *paths):
+        for path in paths:
+            os.makedirs(os.path.dirname(os.path.join(self.data, path)), exist_ok=True)
+            with open(os.path.join(self.data, path), "w", encoding="ascii") as file:
+                file.write(path)
+
+    @staticmethod
+    def files(top):
+        return sorted(os.path.relpath(os.path.join(place, name), top) for place, _, names in os.walk(top) for name in names)
+
+    def test_what_a_server_starts_from_stays(self):
+        self.assertEqual(past.not_needed(["snapshot.1", "snapshot.20", "log.1", "log.10"]), [])
+        names = ["snapshot.f", "snapshot.10", "snapshot.1f", "snapshot.100", "log.1", "log.9", "log.10", "log.11", "log.20"]
+        self.assertEqual(sorted(past.not_needed(names)), ["log.1", "log.9", "snapshot.f"])
+
+    def test_what_is_not_needed_is_moved_and_what_is_needed_is_not(self):
+        self.make("myid", "version-2/log.1", "version-2/log.5", *(f"version-2/snapshot.{number}" for number in (6, 7, 8, 9)),
+                  "version-2-lost-1/log.3", "until-restore-1/version-2/log.1")
+        past.make_room(self.data, self.disk)
+        self.assertEqual(self.files(self.disk), ["until-restore-1/version-2/log.1", "version-2-lost-1/log.3",
+                                                 "version-2-older/log.1", "version-2-older/snapshot.6"])
+        self.assertEqual(self.files(self.data), ["myid", "version-2/log.5", *(f"version-2/snapshot.{number}"
+                                                                              for number in (7, 8, 9))])
+
+    def test_what_was_moved_before_a_restore_is_of_what_was_put_aside(self):
+        self.make("version-2/log.1", "version-2/log.5", *(f"version-2/snapshot.{number}" for number in (6, 7, 8)))
+        past.make_room(self.data, self.disk)
+        past.put_aside(self.disk, "until-restore-1")
+        self.assertEqual(self.files(self.disk), ["until-restore-1/version-2-older/log.1"])
 
 
 class WireTest(unittest.TestCase):

@@ -62,6 +62,10 @@ class Host:
         """The command that runs this one there, as the same process."""
         return ["nsenter", f"--net={NAMESPACES}/{self.name}", "--", *words]
 
+    def with_name(self, *words):
+        """The same, and the process takes its machine's name for the one that it is on."""
+        return self.inside("unshare", "--uts", "--", "sh", "-c", 'hostname "$0" && exec "$@"', self.name, *words)
+
     def call(self, *words, text=None):
         return call(*self.inside(*words), text=text)
 

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 
-from . import wire
+from . import past, wire
 from .network import Network
 from .waiting import NotSeen, wait_until
 
@@ -48,17 +48,19 @@ def line_of(number):
 class Server:
     """One machine with one server. Its data and its log stay when it ends."""
 
-    def __init__(self, number, place):
+    def __init__(self, number, place, output):
         self.number = number
         self.name = f"server-{number}"
         self.host = Network.add(self.name, number)
         self.address = self.host.address
         self.place = os.path.join(place, self.name)
         self.data = os.path.join(self.place, "data")
-        self.log = os.path.join(self.place, "log")
+        self.older = os.path.join(output, self.name, "data")  # on the disk
+        self.log = os.path.join(output, self.name, "log")
         self.process = None
         self.losses = 0
-        os.makedirs(self.data)
+        for path in (self.data, self.older):
+            os.makedirs(path)
         self.mount(DISK_SIZE)
 
     # ---- What it is ------------------------------------------------------------------------------
@@ -167,9 +169,11 @@ class Server:
 
     def restore_data(self, place, number):
         """What it has had is put aside, likewise."""
-        aside = os.path.join(self.data, f"until-restore-{number}")
+        name = f"until-restore-{number}"
+        aside = os.path.join(self.data, name)
         os.mkdir(aside)
         self.put_aside(os.path.join(aside, "version-2"))
+        past.put_aside(self.older, name)
         shutil.copytree(place, os.path.join(self.data, "version-2"))
 
     def epoch(self):
@@ -185,8 +189,9 @@ class Server:
 class Servers:
     """All of them: three that vote and an observer; two more may join."""
 
-    def __init__(self, place):
-        self.all = {number: Server(number, place) for number in (*VOTERS, OBSERVER, *JOINERS)}
+    def __init__(self, place, output):
+        """Their data are in `place`; what they do not need any more, and their logs, in `output`."""
+        self.all = {number: Server(number, place, output) for number in (*VOTERS, OBSERVER, *JOINERS)}
         self.members = {*VOTERS, OBSERVER}
 
     @property
@@ -230,6 +235,10 @@ class Servers:
             one.resume()
         self.start()
         self.await_service()
+
+    def make_room(self):
+        for one in self.all.values():
+            past.make_room(one.data, one.older)
 
     def committed(self):
         """After it the leader has committed what had been asked before."""

@@ -24,7 +24,7 @@ class World:
         self.build = build
         self.memory = Memory(name)
         self.network = Network()
-        self.servers = Servers(place)
+        self.servers = Servers(place, output)
         self.machines = [self.network.add(f"client-{number}", FIRST_CLIENT + number)
                          for number in range(CLIENT_MACHINES)]
         self.histories = os.path.join(output, "histories")
@@ -71,6 +71,7 @@ class World:
 
     def rest(self):
         """Nothing happens until everybody has been granted once more."""
+        self.servers.make_room()
         self.history.write("rest", what="healed", bound_ms=GRANTED_WITHIN_S * 1000)
         self.await_grants()
 
