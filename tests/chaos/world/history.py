@@ -22,9 +22,9 @@ def both_clocks():
 
 
 class History:
-    def __init__(self, path, who, process):
+    def __init__(self, path, who, process=None):
         self.path = path
-        self.own = {"process": process, "who": who}
+        self.own = {"process": process, "who": who} if process else {"who": who}
         self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def write(self, event, at=None, **more):
