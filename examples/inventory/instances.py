@@ -79,7 +79,7 @@ class Instance:
 
     def ask(self, method, path, body=None, timeout=PATIENCE_S, content_type="application/json"):
         """Status, and the JSON of the answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection = http.client.HTTPConnection(self.settings.get("address", "127.0.0.1"), self.port, timeout=timeout)
         try:
             text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
             connection.request(method, path, text, {} if text is None else {"Content-Type": content_type})
