@@ -1,0 +1,37 @@
+/* A handle: one contender, and the thread that has it lock and release. */
+#pragma once
+
+#include "calls.h"
+#include "chance.h"
+#include "client.h"
+
+#include <pthread.h>
+#include <zklock/zklock.h>
+
+struct contender {
+    struct options options;
+    struct client clients[CLIENT_ROLES];
+    int finish; /* an eventfd: readable when it is to finish */
+};
+
+enum { RESOURCE_SIZE = 128 };
+
+struct handle {
+    struct caller caller;
+    struct contender *contender;
+    const struct kind *kind;
+    struct client *client;
+    struct chance chance;
+    pthread_t thread;
+    char resource[RESOURCE_SIZE]; /* drawn whenever it is opened */
+    zkl_lock *lock;
+    zkl_grant grant; /* the last one */
+};
+
+/** Prepares the handle with this number, and starts its thread. Returns 0, or an errno. */
+int handle_start(struct handle *handle, struct contender *contender, int32_t number);
+/** Waits until it has ended its last round, and is closed. */
+void handle_join(struct handle *handle);
+
+/** Pauses, but no longer than until the contender is to finish. Returns whether it is. */
+bool handle_pause(const struct handle *handle, int64_t time_ms);

@@ -1,0 +1,29 @@
+/* The kinds of contenders: what is opened, and what a round of it does. */
+#pragma once
+
+#include "handle.h"
+
+#include <stddef.h>
+
+/** Opens and closes what a handle of some kinds is. */
+struct opening {
+    void (*open)(struct handle *handle);
+    void (*close)(struct handle *handle);
+};
+
+struct kind {
+    const char *name;
+    const char *family; /* of its resources: kinds of one family contend with each other */
+    const struct opening *opening;
+    bool (*acquire)(struct handle *handle); /* whether it was granted */
+    void (*hold)(struct handle *handle);
+    void (*release)(struct handle *handle);
+    client_role client;
+    zkl_mode mode;
+    int32_t permits; /* 0: a lock */
+};
+
+/** Returns the kind of that name, which need not end with a NUL, or NULL. */
+const struct kind *kind_of_name(const char *name, size_t length);
+/** Prints the names of all. */
+void kinds_print(void);

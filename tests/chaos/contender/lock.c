@@ -1,0 +1,214 @@
+#include "lock.h"
+
+#include <stdio.h>
+#include <time.h>
+
+enum {
+    RESOURCES = 4, /* of a family: few, so that handles of different processes meet */
+    ACQUIRE_MS = 30000,
+    RELEASE_MS = 5000,
+    VERIFY_MS = 5000
+};
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+void lock_draw_resource(struct handle *handle) {
+    snprintf(handle->resource, sizeof handle->resource, "/locks/chaos/%s-%d", handle->kind->family,
+             (int)chance_below(&handle->chance, RESOURCES));
+}
+
+static void note_options(history_line *line, const struct handle *handle) {
+    const struct options *options = &handle->contender->options;
+    history_begin_object(line, "options");
+    history_text(line, "client", handle->client->caller.who);
+    history_number(line, "session_timeout_ms", handle->client->session_timeout_ms);
+    if (options->lease_tick_ms > 0) {
+        history_number(line, "lease_tick_ms", options->lease_tick_ms);
+    }
+    history_end_object(line);
+}
+
+void lock_begin_open(struct handle *handle, struct call *call) {
+    call_prepare(call, &handle->caller, "open");
+    history_text(&call->line, "resource", handle->resource);
+    history_text(&call->line, "kind", handle->kind->name);
+    call_begin(call);
+}
+
+void lock_end_open(struct handle *handle, struct call *call, int status) {
+    call_end(call, status);
+    note_options(&call->line, handle);
+    call_note(call);
+}
+
+static const char *state_name(zkl_lock_state state) {
+    static const char *const names[] = { [ZKL_STATE_HELD] = "HELD",
+                                         [ZKL_STATE_SUSPECT] = "SUSPECT",
+                                         [ZKL_STATE_LOST] = "LOST",
+                                         [ZKL_STATE_REVOKE_REQUESTED] = "REVOKE_REQUESTED",
+                                         [ZKL_STATE_CONTENDED] = "CONTENDED" };
+    return names[state];
+}
+
+static void on_state(void *arg, const zkl_lock_event *event) {
+    const struct handle *handle = arg;
+    history_line line;
+    history_begin(&line, handle->caller.who, "callback");
+    history_text(&line, "what", "state");
+    history_text(&line, "state", state_name(event->state));
+    if (event->reason != ZKL_OK) {
+        history_text(&line, "reason", zkl_status_name(event->reason));
+    }
+    history_token(&line, event->token, event->local_number);
+    history_write(&line);
+}
+
+static void open_lock(struct handle *handle) {
+    lock_draw_resource(handle);
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.owner = handle->caller.who;
+    options.permits = handle->kind->permits;
+    options.state_callback = on_state;
+    options.state_arg = handle;
+    struct call call;
+    lock_begin_open(handle, &call);
+    int status = zkl_lock_open(handle->client->zkl, handle->resource, &options, &handle->lock);
+    lock_end_open(handle, &call, status);
+}
+
+static void close_lock(struct handle *handle) {
+    struct call call;
+    call_prepare(&call, &handle->caller, "close");
+    call_begin(&call);
+    zkl_lock_close(handle->lock);
+    call_end(&call, ZKL_OK);
+    call_note(&call);
+    handle->lock = NULL;
+}
+
+const struct opening a_lock = { open_lock, close_lock };
+
+/* ---- Acquiring ------------------------------------------------------------------------------- */
+
+static const char *mode_name(const struct handle *handle, zkl_mode mode) {
+    return handle->kind->permits > 0 ? "permit" : zkl_lock_mode_name(mode);
+}
+
+/* The session that the grant is of; 0: it cannot be told, as the lock may be lost already. */
+static int64_t session_of(const struct handle *handle) {
+    zkl_client_information now = ZKL_CLIENT_INFORMATION_INIT;
+    (void)zkl_client_info(handle->client->zkl, &now);
+    int status = zkl_lock_check(handle->lock, NULL); /* so the session has not ended before that */
+    return status == ZKL_OK || status == ZKL_SUSPECT ? now.session_id : 0;
+}
+
+void lock_note_grant(history_line *line, const struct handle *handle, const char *mode) {
+    int64_t session = session_of(handle);
+    history_token(line, handle->grant.token, handle->grant.local_number);
+    history_text(line, "node", handle->grant.node);
+    history_text(line, "mode", mode);
+    if (session != 0) {
+        history_session(line, session);
+    }
+}
+
+bool lock_acquire_within(struct handle *handle, const char *what, int64_t timeout_ms) {
+    zkl_mode mode = handle->kind->mode;
+    struct call call;
+    call_prepare(&call, &handle->caller, what);
+    history_text(&call.line, "resource", handle->resource);
+    history_text(&call.line, "mode", mode_name(handle, mode));
+    history_number(&call.line, "deadline_ms", timeout_ms);
+    call_begin(&call);
+    handle->grant = (zkl_grant)ZKL_GRANT_INIT;
+    int status = zkl_lock_acquire(handle->lock, mode, timeout_ms, &handle->grant);
+    call_end(&call, status);
+    if (status == ZKL_OK) {
+        lock_note_grant(&call.line, handle, mode_name(handle, mode));
+    }
+    call_note(&call);
+    return status == ZKL_OK;
+}
+
+bool lock_acquire(struct handle *handle) {
+    return lock_acquire_within(handle, "acquire", ACQUIRE_MS);
+}
+
+bool lock_try(struct handle *handle) {
+    return lock_acquire_within(handle, "try", 0);
+}
+
+/* ---- Holding --------------------------------------------------------------------------------- */
+
+int64_t lock_draw_hold(struct handle *handle) {
+    enum { OFTEN_MS = 20, SELDOM_MS = 400, RARELY_MS = 2000, SELDOM = 30, RARELY = 300 };
+    bool is_rare = chance_once_in(&handle->chance, RARELY);
+    bool is_seldom = chance_once_in(&handle->chance, SELDOM);
+    return chance_between(&handle->chance, 0,
+                          is_rare     ? RARELY_MS
+                          : is_seldom ? SELDOM_MS
+                                      : OFTEN_MS);
+}
+
+bool lock_check(struct handle *handle) {
+    int64_t lease_left_ms = 0;
+    struct call call;
+    call_prepare(&call, &handle->caller, "check");
+    call_begin(&call);
+    int status = zkl_lock_check(handle->lock, &lease_left_ms);
+    call_end(&call, status);
+    history_number(&call.line, "lease_left_ms", lease_left_ms);
+    call_note(&call);
+    return status == ZKL_OK || status == ZKL_SUSPECT;
+}
+
+bool lock_verify(struct handle *handle) {
+    struct call call;
+    call_prepare(&call, &handle->caller, "verify");
+    history_number(&call.line, "deadline_ms", VERIFY_MS);
+    call_begin(&call);
+    int status = zkl_lock_verify(handle->lock, VERIFY_MS);
+    call_end(&call, status);
+    call_note(&call);
+    return status == ZKL_OK || status == ZKL_SUSPECT;
+}
+
+/* What a holder does in the midst of its work. Returns false if the lock is lost. */
+static bool look(struct handle *handle) {
+    enum { VERIFIES = 8 };
+    return chance_once_in(&handle->chance, VERIFIES) ? lock_verify(handle) : lock_check(handle);
+}
+
+static void nap(int64_t time_ms) {
+    struct timespec time = { .tv_sec = time_ms / 1000, .tv_nsec = time_ms % 1000 * 1000000 };
+    (void)nanosleep(&time, NULL); /* a signal may end it early: then the work was short */
+}
+
+bool lock_hold_for(struct handle *handle, int64_t time_ms) {
+    enum { STEP_MS = 50, LOOKS = 2 };
+    for (int64_t left_ms = time_ms; left_ms > 0; left_ms -= STEP_MS) {
+        nap(left_ms < STEP_MS ? left_ms : STEP_MS);
+        if (chance_once_in(&handle->chance, LOOKS) && !look(handle)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void lock_hold(struct handle *handle) {
+    (void)lock_hold_for(handle, lock_draw_hold(handle));
+}
+
+/* ---- Releasing ------------------------------------------------------------------------------- */
+
+void lock_release(struct handle *handle) {
+    enum { WITHOUT_WAITING = 4 };
+    int64_t timeout_ms = chance_once_in(&handle->chance, WITHOUT_WAITING) ? 0 : RELEASE_MS;
+    struct call call;
+    call_prepare(&call, &handle->caller, "release");
+    history_number(&call.line, "deadline_ms", timeout_ms);
+    call_begin(&call);
+    int status = zkl_lock_release(handle->lock, timeout_ms);
+    call_end(&call, status);
+    call_note(&call);
+}

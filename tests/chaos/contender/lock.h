@@ -1,0 +1,34 @@
+/* What the kinds do with a lock: most of them differ in one of these. */
+#pragma once
+
+#include "kinds.h"
+
+/** A zkl_lock of one resource. */
+extern const struct opening a_lock;
+
+/** Waits for as long as it takes, or nearly. */
+bool lock_acquire(struct handle *handle);
+bool lock_try(struct handle *handle);
+/** Works for a time that is drawn, or until the lock is known to be lost. */
+void lock_hold(struct handle *handle);
+void lock_release(struct handle *handle);
+
+/* ---- Parts of these, for kinds that do more ----------------------------------------------------
+ */
+
+/** Draws which of the family's resources the handle contends for from now on. */
+void lock_draw_resource(struct handle *handle);
+/** Acquires by a call that the history has as `what`. */
+bool lock_acquire_within(struct handle *handle, const char *what, int64_t timeout_ms);
+/** Adds to the line of a grant what it is. */
+void lock_note_grant(history_line *line, const struct handle *handle, const char *mode);
+/** Notes what the handle is opened with. Between them it is opened. */
+void lock_begin_open(struct handle *handle, struct call *call);
+void lock_end_open(struct handle *handle, struct call *call, int status);
+/** Looks whether the lock is held. Returns false if it is lost. */
+bool lock_check(struct handle *handle);
+bool lock_verify(struct handle *handle);
+/** Holds for that time, as lock_hold does. */
+bool lock_hold_for(struct handle *handle, int64_t time_ms);
+/** How long a holder works: mostly some milliseconds. */
+int64_t lock_draw_hold(struct handle *handle);
