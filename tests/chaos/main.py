@@ -63,6 +63,7 @@ def schedule(asked, names):
 def fleet_of(asked, world):
     fleet = Fleet(world, asked.seed, SESSION_MS, TICK_MS, asked.pace_ms)
     fleet.add_contenders(asked.processes, asked.handles)
+    fleet.add_shop()
     return fleet
 
 

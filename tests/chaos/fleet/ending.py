@@ -35,11 +35,15 @@ def end_of(fleet, world):
     """What was wrong with it, as text. It ends all, whatever it takes."""
     wrong = []
     fleet.finish()
+    if fleet.shop is not None:
+        wrong += [f"the shop: {one}" for one in fleet.shop.close()]
     for attempt in (lambda: end_by_themselves(fleet), lambda: leave_nothing(world)):
         try:
             attempt()
         except NotSeen as why:
             wrong.append(str(why))
+    if fleet.store.finish() != 0:
+        wrong.append("the store ended by itself")
     for one in fleet.all:
         wrong += [f"{name} ended with the status {status}" for name, status in one.fallen]
     return wrong

@@ -3,9 +3,12 @@ import hashlib
 import os
 import subprocess
 
+from world.network import OWN_ADDRESS
+from . import mix
 from .follower import busiest
 from .member import PROGRAM, Contender
-from . import mix
+from .shop import Shop
+from .store import Store
 
 
 class Fleet:
@@ -23,13 +26,12 @@ class Fleet:
         self.histories_in = world.histories
         self.log = open(os.path.join(world.output, "contenders.log"), "ab")
         self.all = []
+        self.store = Store(os.path.join(self.histories_in, "store.jsonl"), OWN_ADDRESS)
+        self.shop = None
 
     def number_of(self, what):
         """Drawn for it from the run's seed, which may be any text."""
         return int.from_bytes(hashlib.sha256(f"{self.seed} {what}".encode()).digest()[:4], "big")
-
-    def more_options(self):
-        return ()
 
     def add(self, make, *more):
         """A member, made by `make`, on the next machine."""
@@ -43,9 +45,14 @@ class Fleet:
         for kinds in mix.drawn(self.seed, processes, handles, listed.split()):
             self.add(Contender, kinds)
 
+    def add_shop(self):
+        self.shop = Shop(os.path.join(self.place, "shop"), self.build, self.world.machines, self.hosts, self.seed)
+
     def start(self):
         for one in self.all:
             one.start()
+        if self.shop is not None:
+            self.shop.open()
 
     # ---- What they do ----------------------------------------------------------------------------
 
@@ -94,6 +101,8 @@ class Fleet:
         self.hosts = hosts
         for one in self.all:
             one.set_hosts(hosts)
+        if self.shop is not None:
+            self.shop.set_hosts(hosts)
 
     def finish(self):
         for one in self.all:
