@@ -74,6 +74,7 @@ def run(asked, names, world, result):
     try:
         world.start()
         world.admit(fleet_of(asked, world))
+        result.begin()
         deal_out(nemesis, draws, asked.seconds)
     except NotSeen as why:
         result.fail(str(why))
@@ -99,6 +100,7 @@ def main():
     # In memory, and only seen from inside the run's namespaces. The names of networks are below it too.
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
     os.mkdir(PLACE)
+    tell(f"seed {asked.seed}")
     result = Result(asked.seed, asked.commit)
     world = World(PLACE, asked.output, asked.build, asked.name)
     try:

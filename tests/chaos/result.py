@@ -2,19 +2,26 @@
 import json
 import os
 import platform
+import time
 
 
 class Result:
     def __init__(self, seed, commit):
+        self.began = time.monotonic()
         self.told = {"seed": seed, "commit": commit, "machine": {"cores": os.cpu_count(), "kernel": platform.release()},
                      "seconds": 0, "grants": 0, "faults": {}, "left_out": [], "not_counted": [], "wrong": [],
                      "violations": {}, "examples": []}
+
+    def begin(self):
+        """From here on faults come."""
+        self.began = time.monotonic()
 
     def fail(self, why):
         """Something outside of the checker's rules."""
         self.told["wrong"].append(why)
 
     def take_nemesis(self, nemesis, left_out):
+        self.told["seconds"] = round(time.monotonic() - self.began)
         self.told["left_out"] = [" and ".join(draw) for draw in left_out]
         self.told["not_counted"] = [{"number": number, "kind": name, "why": why}
                                     for number, name, why in nemesis.not_counted]
@@ -47,7 +54,7 @@ class Result:
     def print(self, tell):
         told = self.told
         counted = {kind: facts["counted"] for kind, facts in told["faults"].items() if facts["counted"]}
-        tell(f"\n{told['grants']} grants, {sum(counted.values())} faults of {len(counted)} kinds took effect")
+        tell(f"\n{told['grants']} grants in {told['seconds']} s, {sum(counted.values())} faults of {len(counted)} kinds took effect")
         if told["left_out"]:
             tell(f"left out: {', '.join(told['left_out'])}")
         for one in told["examples"]:

@@ -127,6 +127,11 @@ class FollowerTest(unittest.TestCase):
         self.line(60, "callback", "state", None, state="LOST")
         self.assertEqual(self.meeting(65, 65), (0, 0))
 
+    def test_a_try_does_not_wait(self):
+        self.line(10, "call", "try", deadline_ms=0)
+        self.line(15, "call", "acquire", 2, deadline_ms=0)
+        self.assertEqual(self.meeting(20, 20), (0, 0))
+
     def test_grants_are_counted(self):
         self.hold_from_20_to_30()
         self.line(50, "return", "acquire", 4, status="ZKL_TIMEOUT")

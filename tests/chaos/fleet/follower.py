@@ -66,7 +66,8 @@ class Follower:
     def ask(self, line):
         who = line["who"]
         self.asked[who, line.get("call")] = line
-        self.waits[who] = Span(who, line.get("resource", ""), line["at"])
+        if line["what"] == "acquire" and line.get("deadline_ms") != 0:  # a try does not wait
+            self.waits[who] = Span(who, line.get("resource", ""), line["at"])
 
     def answer(self, line):
         """By the call's return, or by its callback where it is asynchronous."""

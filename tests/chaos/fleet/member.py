@@ -1,4 +1,5 @@
 """One process that locks, on a machine; when it has been killed, another comes in its place."""
+import contextlib
 import os
 import signal
 import struct
@@ -66,15 +67,14 @@ class Member:
     def live(self):
         while not self.is_finishing:
             self.begin()
-            try:
+            with contextlib.suppress(OSError, EOFError, ValueError):  # it was killed in the middle of a line
                 self.drive()
-            except (OSError, EOFError, ValueError):
-                pass  # it was killed in the middle of a line
             self.bury()
 
     def bury(self):
         """It has ended, or is of no use any more."""
-        self.process.stdin.close()
+        with contextlib.suppress(OSError):  # it has not read all
+            self.process.stdin.close()
         status = self.process.wait()
         self.process.stdout.close()
         if status != 0 or not self.is_finishing:
@@ -90,11 +90,9 @@ class Member:
 
     def say(self, line):
         """To the process, if it listens."""
-        try:
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # it is gone; the next one knows when it begins
             self.process.stdin.write(line + "\n")
             self.process.stdin.flush()
-        except (AttributeError, OSError, ValueError):
-            pass  # it is gone, and the next one is told when it begins
 
     def finish(self):
         """It ends its round, closes all, and no other comes."""
