@@ -25,6 +25,8 @@ DISK_SIZE = "1g"
 # On a machine that is busy: all are started at once, and elect a leader.
 ELECTED_WITHIN_S = 90
 
+# Where java says, below the server's place, what its collections have left of its heap; each start begins it anew.
+COLLECTIONS = "collections"
 SETTINGS = """autopurge.purgeInterval=0
 reconfigEnabled=true
 standaloneEnabled=false
@@ -35,6 +37,7 @@ OPTIONS = " ".join((
     "-Dzookeeper.forceSnapshotSync=true",
     # Servers start often, and a start costs less so.
     "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dzookeeper.preAllocSize=1024",
+    f"-Xlog:gc:file={COLLECTIONS}:uptime:filecount=0",
     f"-Dzookeeper.DigestAuthenticationProvider.superDigest={wire.super_digest()}"))
 
 
@@ -57,6 +60,7 @@ class Server:
         self.data = os.path.join(self.place, "data")
         self.older = os.path.join(output, self.name, "data")  # on the disk
         self.log = os.path.join(output, self.name, "log")
+        self.collections = os.path.join(self.place, COLLECTIONS)
         self.process = None
         self.losses = 0
         for path in (self.data, self.older):
