@@ -7,8 +7,10 @@ import subprocess
 import sys
 import time
 
+from fleet import growth
 from fleet.ending import end_of
 from fleet.fleet import Fleet
+from fleet.samples import Samples
 from result import Result
 from world.nemesis import FAULTS, Nemesis, all_once, without_end
 from world.servers import SESSION_MS, TICK_MS
@@ -16,6 +18,7 @@ from world.waiting import NotSeen
 from world.world import World
 
 PLACE = "/run/chaos"
+SAMPLES = "samples.jsonl"  # below the output
 CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "checker", "check")
 
 
@@ -44,7 +47,7 @@ def keep(place, output):
     subprocess.run(["cp", "-r", "--sparse=always", f"{place}/.", output], check=False)
 
 
-def deal_out(nemesis, draws, seconds):
+def deal_out(nemesis, draws, seconds, samples):
     """Until all are dealt out, the time is over, or the world cannot be healed; the rest stays in `draws`."""
     until = time.monotonic() + seconds
     while not nemesis.unhealed and time.monotonic() < until:
@@ -52,12 +55,24 @@ def deal_out(nemesis, draws, seconds):
         if draw is None:
             return
         nemesis.deal(draw)
+        if not nemesis.unhealed:
+            samples.take(at_rest=True)
 
 
 def schedule(asked, names):
     """Each kind once, and then, unless that was all that was asked for, without end."""
     once = all_once(asked.seed, names)
     return once if asked.faults else itertools.chain(once, without_end(asked.seed, names))
+
+
+def with_samples(nemesis, draws, asked, world):
+    path = os.path.join(asked.output, SAMPLES)
+    samples = Samples(path, world.fleet, world.servers)
+    samples.begin()
+    try:
+        deal_out(nemesis, draws, asked.seconds, samples)
+    finally:
+        samples.end()
 
 
 def fleet_of(asked, world):
@@ -75,7 +90,7 @@ def run(asked, names, world, result):
         world.start()
         world.admit(fleet_of(asked, world))
         result.begin()
-        deal_out(nemesis, draws, asked.seconds)
+        with_samples(nemesis, draws, asked, world)
     except NotSeen as why:
         result.fail(str(why))
     result.take_nemesis(nemesis, draws if asked.faults else ())
@@ -88,6 +103,9 @@ def judge(output, result):
     report = os.path.join(output, "judged.json")
     asked = subprocess.run([CHECK, "--json", report, output], capture_output=True, text=True, check=False)
     result.take_judgement(asked.returncode, asked.stderr.strip(), report)
+    samples = os.path.join(output, SAMPLES)
+    if os.path.exists(samples):
+        result.take_growth(growth.growth(growth.samples_of(samples)))
 
 
 def main():

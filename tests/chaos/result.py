@@ -40,6 +40,13 @@ class Result:
         with open(path, encoding="utf-8") as file:
             self.told.update(json.load(file))
 
+    def take_growth(self, lines):
+        """What became of memory, descriptors and the like, as growth.py says it."""
+        self.told["growth"] = lines
+        for one in lines:
+            if one["grows"]:
+                self.fail(f"{one['what']} of {one['of']} grows: by {one['risen']} from about {one['median']}")
+
     def failures(self):
         """Why the run has failed; empty: it has not."""
         told = self.told

@@ -173,6 +173,13 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(self.judged(), [])
         self.assertEqual(self.result.told["grants"], 7)
 
+    def test_what_grows_fails_a_run(self):
+        line = {"of": "c1", "what": "threads", "median": 9, "risen": 1.0}
+        self.result.take_growth([{**line, "grows": False}])
+        self.assertEqual(self.result.failures(), [])
+        self.result.take_growth([{**line, "grows": True}])
+        self.assertEqual(len(self.result.failures()), 1)
+
     def test_each_of_these_fails_a_run(self):
         self.assertEqual(len(self.judged(two_holders=3)), 1)
         self.result.take_end(["c3-1 did not end"])
