@@ -26,6 +26,7 @@ struct handle {
     char resource[RESOURCE_SIZE]; /* drawn whenever it is opened */
     zkl_lock *lock;
     zkl_grant grant; /* the last one */
+    int holds;       /* how often a reentrant one was acquired */
 };
 
 /** Prepares the handle with this number, and starts its thread. Returns 0, or an errno. */

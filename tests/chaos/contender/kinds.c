@@ -1,6 +1,9 @@
 #include "kinds.h"
 
+#include "cancel.h"
+#include "change.h"
 #include "lock.h"
+#include "reentrant.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +19,7 @@ static const char plain[] = "plain";
 static const char read_write[] = "read-write";
 static const char permits[] = "permits";
 
-enum { PERMITS = 3 };
+enum { PERMITS = 3, HAND_OFFS = 4, HAND_OFF_MS = 500, RETAIN_MS = 400 };
 
 static const struct kind kinds[] = {
     { .name = "exclusive",
@@ -31,6 +34,40 @@ static const struct kind kinds[] = {
       .acquire = lock_try,
       .hold = lock_hold,
       .release = lock_release },
+    { .name = "reentrant",
+      .family = plain,
+      .opening = &a_lock,
+      .acquire = lock_acquire_again,
+      .hold = lock_hold,
+      .release = lock_release_as_often,
+      .is_reentrant = true },
+    { .name = "deadline",
+      .family = plain,
+      .opening = &a_lock,
+      .acquire = lock_acquire_in_a_hurry,
+      .hold = lock_hold,
+      .release = lock_release },
+    { .name = "cancel",
+      .family = plain,
+      .opening = &a_lock,
+      .acquire = lock_acquire_and_cancel,
+      .hold = lock_hold,
+      .release = lock_release },
+    { .name = "hand-off",
+      .family = plain,
+      .opening = &a_lock,
+      .acquire = lock_acquire,
+      .hold = lock_hold,
+      .release = lock_release,
+      .hand_offs = HAND_OFFS,
+      .hand_off_ms = HAND_OFF_MS },
+    { .name = "retained",
+      .family = plain,
+      .opening = &a_lock,
+      .acquire = lock_acquire,
+      .hold = lock_hold,
+      .release = lock_release,
+      .retain_ms = RETAIN_MS },
     { .name = "read",
       .family = read_write,
       .opening = &a_lock,
@@ -45,6 +82,20 @@ static const struct kind kinds[] = {
       .hold = lock_hold,
       .release = lock_release,
       .mode = ZKL_WRITE },
+    { .name = "downgrade",
+      .family = read_write,
+      .opening = &a_lock,
+      .acquire = lock_acquire,
+      .hold = lock_hold_and_downgrade,
+      .release = lock_release,
+      .mode = ZKL_WRITE },
+    { .name = "upgrade",
+      .family = read_write,
+      .opening = &a_lock,
+      .acquire = lock_acquire,
+      .hold = lock_hold_and_upgrade,
+      .release = lock_release,
+      .mode = ZKL_READ },
     { .name = "permit",
       .family = permits,
       .opening = &a_lock,

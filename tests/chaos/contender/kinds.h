@@ -21,6 +21,10 @@ struct kind {
     client_role client;
     zkl_mode mode;
     int32_t permits; /* 0: a lock */
+    bool is_reentrant;
+    int32_t hand_offs; /* this, or the last: handles of the process share a place in the queue */
+    int64_t hand_off_ms;
+    int64_t retain_ms; /* needs a lease */
 };
 
 /** Returns the kind of that name, which need not end with a NUL, or NULL. */

@@ -17,14 +17,21 @@ void lock_draw_resource(struct handle *handle) {
              (int)chance_below(&handle->chance, RESOURCES));
 }
 
+static void note_if_set(history_line *line, const char *name, int64_t value) {
+    if (value != 0) {
+        history_number(line, name, value);
+    }
+}
+
 static void note_options(history_line *line, const struct handle *handle) {
-    const struct options *options = &handle->contender->options;
+    const struct kind *kind = handle->kind;
     history_begin_object(line, "options");
     history_text(line, "client", handle->client->caller.who);
     history_number(line, "session_timeout_ms", handle->client->session_timeout_ms);
-    if (options->lease_tick_ms > 0) {
-        history_number(line, "lease_tick_ms", options->lease_tick_ms);
-    }
+    note_if_set(line, "lease_tick_ms", handle->contender->options.lease_tick_ms);
+    note_if_set(line, "hand_offs", kind->hand_offs);
+    note_if_set(line, "hand_off_ms", kind->hand_off_ms);
+    note_if_set(line, "retain_ms", kind->retain_ms);
     history_end_object(line);
 }
 
@@ -68,6 +75,12 @@ static void open_lock(struct handle *handle) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.owner = handle->caller.who;
     options.permits = handle->kind->permits;
+    options.reentrant = handle->kind->is_reentrant;
+    zkl_lending lending = ZKL_LENDING_INIT;
+    lending.hand_offs = handle->kind->hand_offs;
+    lending.hand_off_ms = handle->kind->hand_off_ms;
+    lending.retain_ms = handle->kind->retain_ms;
+    options.lending = lending.hand_offs > 0 || lending.retain_ms > 0 ? &lending : NULL;
     options.state_callback = on_state;
     options.state_arg = handle;
     struct call call;
@@ -90,7 +103,7 @@ const struct opening a_lock = { open_lock, close_lock };
 
 /* ---- Acquiring ------------------------------------------------------------------------------- */
 
-static const char *mode_name(const struct handle *handle, zkl_mode mode) {
+const char *lock_mode_name(const struct handle *handle, zkl_mode mode) {
     return handle->kind->permits > 0 ? "permit" : zkl_lock_mode_name(mode);
 }
 
@@ -117,14 +130,15 @@ bool lock_acquire_within(struct handle *handle, const char *what, int64_t timeou
     struct call call;
     call_prepare(&call, &handle->caller, what);
     history_text(&call.line, "resource", handle->resource);
-    history_text(&call.line, "mode", mode_name(handle, mode));
+    history_text(&call.line, "mode", lock_mode_name(handle, mode));
     history_number(&call.line, "deadline_ms", timeout_ms);
     call_begin(&call);
-    handle->grant = (zkl_grant)ZKL_GRANT_INIT;
-    int status = zkl_lock_acquire(handle->lock, mode, timeout_ms, &handle->grant);
+    zkl_grant grant = ZKL_GRANT_INIT;
+    int status = zkl_lock_acquire(handle->lock, mode, timeout_ms, &grant);
     call_end(&call, status);
     if (status == ZKL_OK) {
-        lock_note_grant(&call.line, handle, mode_name(handle, mode));
+        handle->grant = grant;
+        lock_note_grant(&call.line, handle, lock_mode_name(handle, mode));
     }
     call_note(&call);
     return status == ZKL_OK;
@@ -132,6 +146,11 @@ bool lock_acquire_within(struct handle *handle, const char *what, int64_t timeou
 
 bool lock_acquire(struct handle *handle) {
     return lock_acquire_within(handle, "acquire", ACQUIRE_MS);
+}
+
+bool lock_acquire_in_a_hurry(struct handle *handle) {
+    enum { HURRY_MS = 60 };
+    return lock_acquire_within(handle, "acquire", chance_between(&handle->chance, 1, HURRY_MS));
 }
 
 bool lock_try(struct handle *handle) {

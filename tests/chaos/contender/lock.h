@@ -9,6 +9,8 @@ extern const struct opening a_lock;
 /** Waits for as long as it takes, or nearly. */
 bool lock_acquire(struct handle *handle);
 bool lock_try(struct handle *handle);
+/** Gives up after some milliseconds. */
+bool lock_acquire_in_a_hurry(struct handle *handle);
 /** Works for a time that is drawn, or until the lock is known to be lost. */
 void lock_hold(struct handle *handle);
 void lock_release(struct handle *handle);
@@ -22,6 +24,7 @@ void lock_draw_resource(struct handle *handle);
 bool lock_acquire_within(struct handle *handle, const char *what, int64_t timeout_ms);
 /** Adds to the line of a grant what it is. */
 void lock_note_grant(history_line *line, const struct handle *handle, const char *mode);
+const char *lock_mode_name(const struct handle *handle, zkl_mode mode);
 /** Notes what the handle is opened with. Between them it is opened. */
 void lock_begin_open(struct handle *handle, struct call *call);
 void lock_end_open(struct handle *handle, struct call *call, int status);

@@ -13,21 +13,17 @@
 #include <zklock/zklock.h>
 
 static const char usage[] =
-    "usage: chaos_contender --hosts HOSTS --history FILE --name NAME --kinds KIND[,KIND...] "
-    "[OPTION...]\n"
+    "usage: chaos_contender --hosts HOSTS --history FILE --name NAME --kinds KIND... [OPTION...]\n"
     "\n"
-    "Locks, holds and releases until it is told to finish, as its seed draws it, and writes what "
-    "it\n"
-    "does to FILE (tests/chaos/history.md).\n"
+    "Locks, holds and releases as its seed draws it, until it is told to finish. It writes what\n"
+    "it does to FILE (tests/chaos/history.md).\n"
     "\n"
     "  --hosts HOSTS            the servers, as zkl_client_open takes them\n"
     "  --history FILE           is appended to\n"
-    "  --name NAME              of the process, used once in a run: its handles are NAME-h0 and so "
-    "on\n"
+    "  --name NAME              of the process, once in a run: its handles are NAME-h0 and so on\n"
     "  --host NAME              the machine's name in the history (default: its hostname)\n"
-    "  --kinds KIND[,KIND...]   what its handles are, one after the other; --list prints all "
-    "kinds\n"
-    "  --handles N              how many there are, a thread each (default: as many as kinds)\n"
+    "  --kinds KIND[,KIND...]   what its handles are, one after the other; --list prints all\n"
+    "  --handles N              how many there are, a thread each (default: one for each kind)\n"
     "  --seed N                 (default: 1)\n"
     "  --session-timeout-ms MS  (default: 4000)\n"
     "  --lease-tick-ms MS       the servers' tick: keeps a lease (default: 0, none)\n"
@@ -35,11 +31,10 @@ static const char usage[] =
     "  --store ADDRESS:PORT     of the fenced store (default: none)\n"
     "  --credentials TEXT       the client shows these, as user:password (default: none)\n"
     "\n"
-    "Standard input: `hosts HOSTS`, `credentials TEXT`, `finish`. Standard output: `ready` when "
-    "the\n"
-    "client is open. Exit status: 0 when it has finished, 1 when it could not begin, 2 for a "
-    "wrong\n"
-    "command line, 74 when the history cannot be written.\n";
+    "Standard input: `hosts HOSTS`, `credentials TEXT`, `finish`; its end is `finish` as well.\n"
+    "Standard output: `ready` when the client is open. Exit status: 0 when it has finished,\n"
+    "1 when it could not begin, 2 for a wrong command line, 74 when the history cannot be\n"
+    "written.\n";
 
 const char *options_usage(void) {
     return usage;
@@ -168,6 +163,11 @@ static bool are_complete(struct options *options, char *message) {
     if (options->hosts == NULL || options->history == NULL || options->name == NULL ||
         options->kind_count == 0) {
         return refuse(message, "--hosts, --history, --name and --kinds are needed");
+    }
+    for (size_t i = 0; i < options->kind_count; i++) {
+        if (options->kinds[i]->retain_ms > 0 && options->lease_tick_ms == 0) {
+            return refuse(message, "--kinds %s needs --lease-tick-ms", options->kinds[i]->name);
+        }
     }
     if (options->handles == 0) {
         options->handles = (int32_t)options->kind_count;
