@@ -32,9 +32,11 @@ class World:
         self.history = History(os.path.join(self.histories, "nemesis.jsonl"), "nemesis", os.getpid())
         self.restores = 0
         self.fleet = None
+        self.is_over = threading.Event()
+        self.clock = threading.Thread(target=self.tell_time, daemon=True)
+        self.clock.start()
 
     def start(self):
-        threading.Thread(target=self.tell_time, daemon=True).start()
         self.servers.start()
         self.servers.await_service()
 
@@ -49,7 +51,8 @@ class World:
         while True:
             at, real_ns = both_clocks()
             self.history.write("clock", at=at, real_ns=real_ns)
-            time.sleep(CLOCK_EVERY_S)
+            if self.is_over.wait(CLOCK_EVERY_S):
+                return
 
     def tell_hosts(self):
         """The clients, which servers there are now."""
@@ -84,3 +87,5 @@ class World:
         for one in self.servers.all.values():
             one.kill()
         self.memory.end()
+        self.is_over.set()
+        self.clock.join()
