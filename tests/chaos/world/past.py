@@ -44,7 +44,10 @@ def make_room(data, disk):
             shutil.rmtree(os.path.join(data, name))
     current = os.path.join(data, CURRENT)
     for name in not_needed(os.listdir(current) if os.path.isdir(current) else ()):
-        move(current, name, os.path.join(disk, OLDER))
+        if name.startswith("log."):
+            move(current, name, os.path.join(disk, OLDER))
+        else:
+            os.unlink(os.path.join(current, name))
 
 
 def put_aside(disk, name):
