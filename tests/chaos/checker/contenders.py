@@ -19,6 +19,7 @@ class Process:
         self.changed = 0  # when it last changed its servers or its credentials
         self.gone = None  # killed, or ended
         self.was_killed = False
+        self.is_closing = False  # one of its clients is being closed, or is
         self.breaks = False  # it deletes the nodes of others, and says so
 
     def was_stopped_within(self, begin, end):
@@ -84,6 +85,20 @@ class Call:
         return None if limit is None or limit < 0 else self.at + limit * 1000000
 
     @property
+    def resources(self):
+        """All that it asks for; of any stripe, each that it may get."""
+        line, stripe = self.line, self.line.get("stripe")
+        if stripe is None:
+            return line.get("resources") or [line[name] for name in ("resource",) if name in line]
+        numbers = range(line["stripes"]) if stripe in ("any", "all") else (stripe,)
+        return [f"{line['resource']}/stripe-{number:04d}" for number in numbers]
+
+    @property
+    def takes_all(self):
+        """It is granted all of its resources at once."""
+        return "resources" in self.line or self.line.get("stripe") == "all"
+
+    @property
     def is_try(self):
         return self.what == "try" or (self.what == "acquire" and self.line.get("deadline_ms") == 0)
 
@@ -125,6 +140,10 @@ class Hold:
     @property
     def only_reads(self):
         return self.mode == READ
+
+    def mode_at(self, node):
+        """In which mode it has this one of its resources."""
+        return self.mode if self.mode is not None and len(self.nodes) == 1 else node.mode
 
     def __str__(self):
         return f"{self.handle.who} with the token {self.token[0]}.{self.token[1]}"

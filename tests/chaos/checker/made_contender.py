@@ -95,8 +95,7 @@ class MadeContender:
         """Returns the hold, or None."""
         wanted, limit = self.wanted(), self.deadline()
         is_async = self.random.random() < 0.1
-        modes = {"mode": wanted[0][1], "resource": wanted[0][0]} if len(wanted) == 1 else {}
-        call = self.begin("acquire", deadline_ms=limit, **modes, **({"async": True} if is_async else {}))
+        call = self.begin("acquire", deadline_ms=limit, **self.asked(wanted), **({"async": True} if is_async else {}))
         if is_async:
             self.say("return", "acquire", call, status="ZKL_OK")
         until = FOREVER if limit < 0 else self.fleet.now + (limit * MS if limit else TIMEOUT)
@@ -107,16 +106,24 @@ class MadeContender:
             self.delete_later(nodes)
             return None
         hold = MadeHold(wanted[0][1], nodes, [nodes[0].zxid, 0], nodes[0].session)
-        self.granted(answer, "acquire", call, hold, modes.get("mode"))
+        self.granted(answer, "acquire", call, hold, wanted[0][1] if len(wanted) == 1 else None)
         return hold
 
+    @staticmethod
+    def asked(wanted):
+        return {"mode": wanted[0][1], "resource": wanted[0][0]} if len(wanted) == 1 else {}
+
+    @staticmethod
+    def where(nodes):
+        paths = [node.path for node in nodes]
+        return {"node": paths[0]} if len(paths) == 1 else {"nodes": paths}
+
     def granted(self, answer, what, call, hold, mode):
-        paths = [node.path for node in hold.nodes]
-        where = {"node": paths[0]} if len(paths) == 1 else {"nodes": paths}
         hold.since = self.fleet.now
         self.hold = hold
         self.fleet.grants += 1
-        self.say(answer, what, call, status="ZKL_OK", token=hold.token, session=hold.session.number, **where,
+        self.say(answer, what, call, status="ZKL_OK", token=hold.token, session=hold.session.number,
+                 **self.where(hold.nodes),
                  **({"mode": mode} if mode else {}))
 
     def take_place(self, wanted, is_try, until):
@@ -351,6 +358,9 @@ class MadeContender:
     def turn(self):
         if self.random.random() < 0.1:
             Task(self.fleet, self.process, self.cancel(self.random.randint(1, 20 * MS)))
+        if self.random.random() < 0.02:
+            call = self.begin("set_hosts")
+            self.say("return", "set_hosts", call, status="ZKL_OK")
         if (yield from self.acquire()) is None:
             yield self.random.randint(MS, 20 * MS)
             return
@@ -363,13 +373,19 @@ class MadeContender:
             self.say("return", "release", inner, status="ZKL_LOST" if self.hold.is_lost else "ZKL_OK")
         yield from self.release()
 
-    def live(self):
+    def open(self):
         call = self.begin("open")
         self.say("return", "open", call, status="ZKL_OK", options=self.options())
+
+    def close(self):
+        call = self.begin("close")
+        self.say("return", "close", call, status="ZKL_OK")
+        self.is_closed = True
+
+    def live(self):
+        self.open()
         while not self.fleet.is_ending:
             yield from self.turn()
             if self.fleet.pause:
                 yield self.random.randint(0, self.fleet.pause)
-        call = self.begin("close")
-        self.say("return", "close", call, status="ZKL_OK")
-        self.is_closed = True
+        self.close()

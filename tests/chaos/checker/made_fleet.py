@@ -101,6 +101,7 @@ class Fleet:
         self.pause = 0  # of each contender between two turns
         self.stranger = self.servers.open(None, 30 * S)  # deletes nodes by hand
         self.stock = {}  # key: (fence, value)
+        self.due, self.done = "v0", None  # of a job that is to succeed once
 
     # ---- Time -----------------------------------------------------------------------------
 

@@ -3,8 +3,11 @@ from .bounds import MS, S
 from .made_contender import MadeContender
 from .made_fleet import TIMEOUT, Fleet, Task
 from .made_lender import MadeLender
+from .made_others import MadeCandidate, MadeJob, MadeObserver, MadeStriped
 
-KINDS = ("plain", "lease", "reader", "permit", "set", "limited", "reentrant", "plain", "reader", "permit")
+KINDS = ("plain", "lease", "reader", "permit", "set", "limited", "reentrant", "plain", "reader", "permit",
+         "candidate", "striped")
+MADE = {"candidate": MadeCandidate, "striped": MadeStriped}
 BOUND_MS = 20000
 
 
@@ -28,8 +31,11 @@ class MadeRun:
         process = self.fleet.start_process(host)
         first = self.fleet.random.randrange(len(KINDS))
         for number in range(self.handles):
-            MadeContender(self.fleet, process, KINDS[(first + number) % len(KINDS)], number)
+            kind = KINDS[(first + number) % len(KINDS)]
+            MADE.get(kind, MadeContender)(self.fleet, process, kind, number)
         MadeLender(self.fleet, process, self.handles)
+        MadeObserver(self.fleet, process, "observer", self.handles + 2)
+        MadeJob(self.fleet, process, "job", self.handles + 3)
         return process
 
     def story(self, faults):

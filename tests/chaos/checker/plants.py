@@ -40,7 +40,8 @@ class Turn:
 
     @property
     def is_plain(self):
-        return self.path is not None and self.grant["token"][1] == 0 and self.released is not None
+        is_one = self.path is not None and self.call.get("stripe") != "all"
+        return is_one and self.grant["token"][1] == 0 and self.released is not None
 
 
 class Copy:
@@ -268,6 +269,34 @@ def number_near_the_end(copy):
 def negative_number(copy):
     turn = copy.plain_turn()
     copy.rename(turn.path, turn.path[:-10] + "-2147483000")
+
+
+@plant("grant_without_a_node")
+def set_that_lacks_a_member(copy):
+    call = copy.find(lambda line: line["event"] == "call" and line.get("stripe") == "all" and
+                     copy.end_of(line)["status"] == "ZKL_OK")
+    one = copy.that("create", copy.end_of(call)["node"])
+    one["parts"] = one["parts"][:-1]
+
+
+@plant("granted_another_resource")
+def stripe_of_another_number(copy):
+    turn = copy.plain_turn(lambda turn: isinstance(turn.call.get("stripe"), int))
+    turn.call["stripe"] = (turn.call["stripe"] + 1) % turn.call["stripes"]
+
+
+@plant("granted_while_it_held")
+def second_grant_of_a_holder(copy):
+    turn = copy.plain_turn(lambda turn: turn.release["at"] - turn.grant["at"] > MS)
+    other = copy.plain_turn(after=turn.released["at"])
+    copy.add_call(turn.release["at"] - 2000, turn.grant, "acquire", "ZKL_OK", token=other.grant["token"],
+                  node=other.path)
+
+
+@plant("upgraded_by_an_old_place")
+def upgrade_with_a_lower_token(copy):
+    grant = copy.find(lambda line: line["event"] == "return" and line["what"] == "upgrade" and "token" in line)
+    grant["token"] = [1, 0]
 
 
 @plant("lent_to_two", run="lonely")
@@ -555,6 +584,17 @@ def verify_that_asks_nobody(copy):
     copy.add_call(turn.grant["at"] + 15 * MS, turn.grant, "verify", "ZKL_OK")
 
 
+@plant("release_finds_nothing")
+def release_of_a_holder_that_is_none(copy):
+    copy.plain_turn().released["status"] = "ZKL_NOT_HELD"
+
+
+@plant("check_finds_nothing")
+def check_of_a_holder_that_is_none(copy):
+    turn = copy.plain_turn()
+    copy.add_call(turn.release["at"] - 2000, turn.grant, "check", "ZKL_NOT_HELD")
+
+
 # ---- Ends -----------------------------------------------------------------------------------
 
 
@@ -652,6 +692,19 @@ def node_kept_for_nobody(copy):
     copy.undo("delete", turn.path)
 
 
+@plant("deleted_while_it_is_held")
+def release_that_forgets_how_often_it_was_acquired(copy):
+    turn = copy.turn(lambda turn: turn.is_plain and any(
+        line["event"] == "call" and line["what"] == "acquire" and line is not turn.call for line in turn.between))
+    copy.remove_after(turn.grant["who"], turn.release["at"] - 1)
+
+
+@plant("session_ended_without_cause")
+def session_that_ends_in_peace(copy):
+    session = copy.find(lambda line: line["event"] == "session")
+    copy.end_session(session["session"], session["at"] + 20 * S)
+
+
 # ---- Order ----------------------------------------------------------------------------------
 
 
@@ -683,6 +736,125 @@ def busy_with_nobody(copy):
 def waiter_that_is_passed_by(copy):
     turn = copy.turn(lambda turn: turn.grant["token"][1] == 1)
     copy.insert(turn.grant["at"] + MS, copy.stranger(), [["create", turn.path[:-10] + "0000099999", 1, ""]])
+
+
+@plant("upgrade_refused_without_a_reason", run="lonely")
+def upgrade_of_the_only_reader(copy):
+    turn = copy.turn(lambda turn: turn.is_plain and turn.grant.get("mode") == "read" and
+                     turn.grant["at"] > copy.start() + 10 * S and
+                     not any(line.get("what") == "upgrade" for line in turn.between))
+    copy.add_call(turn.grant["at"] + 10, turn.grant, "upgrade", "ZKL_BUSY")
+
+
+# ---- Elections ------------------------------------------------------------------------------
+
+
+def told_of_a_leader(copy, term):
+    return copy.find(lambda line: line.get("what") == "leader" and line["event"] == "callback" and
+                     line["at"] > copy.start() + 5 * S and term(line["term"]))
+
+
+@plant("lower_term_after_a_higher")
+def leader_of_long_ago(copy):
+    told = told_of_a_leader(copy, lambda term: term)
+    copy.add(told["at"] + 10, told, "callback", what="leader", status="ZKL_OK", term=told["term"] - 1,
+             node=told["node"], session=told["session"])
+
+
+@plant("leader_that_did_not_lead")
+def leader_that_waits(copy):
+    told = told_of_a_leader(copy, lambda term: term)
+    resource, _, name = told["node"].rpartition("/")
+    copy.insert(told["at"] - 4 * S, copy.stranger(), [["create", f"{resource}/{name[:-10]}0000000000", 1, ""]])
+
+
+@plant("leader_that_did_not_lead")
+def leader_that_nobody_knows(copy):
+    told_of_a_leader(copy, lambda term: term)["node"] = NOBODYS
+
+
+@plant("leader_that_did_not_lead")
+def term_of_another_leader(copy):
+    told_of_a_leader(copy, lambda term: term)["term"] += 1
+
+
+@plant("leader_not_told")
+def observer_that_is_blind(copy):
+    copy.lines = [line for line in copy.lines if line.get("what") != "leader"]
+    copy.insert(copy.start() + 10 * S, copy.stranger(),
+                [["create", NOBODYS.replace("nobodys", "lead")[:-10] + "-0000000001", 1, ""]])
+
+
+@plant("end_of_a_leader_not_told")
+def observer_that_falls_asleep(copy):
+    told = told_of_a_leader(copy, lambda term: term)
+    copy.lines = [line for line in copy.lines if not (line.get("what") == "leader" and line["who"] == told["who"] and
+                                                      line["at"] > told["at"])]
+
+
+def elected(copy):
+    return copy.find(lambda line: line.get("what") == "state" and line["state"] == "HELD" and
+                     copy.options(line["who"]).get("election"))
+
+
+@plant("elected_twice")
+def elected_once_more(copy):
+    told = elected(copy)
+    copy.lines.append(dict(told, at=told["at"] + 10))
+
+
+@plant("elected_not_told")
+def elected_in_silence(copy):
+    told = elected(copy)
+    copy.remove_after(told["who"], told["at"] - 1)
+
+
+# ---- Jobs -----------------------------------------------------------------------------------
+
+
+def marking(copy):
+    return copy.transaction(lambda one: one["parts"][-1][0] == "create" and one["parts"][-1][1].endswith("/done"))
+
+
+def job(copy):
+    return copy.find(lambda line: line["event"] == "call" and line["what"] == "once" and copy.end_of(line)["ran"] and
+                     copy.end_of(line)["status"] == "ZKL_OK")
+
+
+@plant("success_marked_twice")
+def job_that_succeeds_twice(copy):
+    one = marking(copy)
+    copy.transactions.append(dict(one, zxid=one["zxid"] + 1))
+
+
+@plant("success_marked_twice")
+def job_that_succeeds_twice_in_a_period(copy):
+    one = marking(copy)
+    *rest, (_, path, _, data) = one["parts"]
+    daily = "\n".join("period_ms=86400000" if line.startswith("text=") else line for line in data.split("\n"))
+    one["parts"] = [*rest, ["create", path, 0, daily]]
+    copy.transactions.append(dict(one, zxid=one["zxid"] + 1))
+
+
+@plant("marked_by_another")
+def mark_with_another_token(copy):
+    one = marking(copy)
+    part = one["parts"][-1]
+    one["parts"] = [*one["parts"][:-1], [*part[:3], part[3].replace("token=", "token=1")]]
+
+
+@plant("success_that_is_not_marked")
+def success_that_no_server_has(copy):
+    text = job(copy)["text"]
+    copy.transactions = [one for one in copy.transactions if f"text={text}\n" not in str(one["parts"][-1][-1])]
+
+
+@plant("job_run_again")
+def job_that_is_done_and_runs(copy):
+    call = job(copy)
+    end = copy.end_of(call)
+    copy.add_call(end["at"] + 5 * MS, call, "once", "ZKL_OK", ran=True,
+                  asked={"resource": call["resource"], "text": call["text"]})
 
 
 # ---- The store ------------------------------------------------------------------------------

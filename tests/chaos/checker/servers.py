@@ -15,7 +15,7 @@ class Node:
 
     __slots__ = ("path", "resource", "mode", "permits", "sequence", "uuid", "is_lent", "session", "who", "zxid", "born",
                  "token", "entitled", "entitled_at", "behind_reader", "death", "died", "cause", "became", "deleter",
-                 "hold", "local_number", "request", "lent_since")
+                 "hold", "local_number", "request", "lent_since", "made_with")
 
     def __init__(self, path, name, session, who, zxid, at):
         self.path = path
@@ -33,6 +33,7 @@ class Node:
         self.hold = None  # the latest that rests on it
         self.local_number = 0  # the greatest that was granted
         self.request = None  # the call that waited when it was made
+        self.made_with = ()  # all that its transaction has made, if it has made several
         self.lent_since = None  # (waiter's node, grants since it came), see rules/order.py
 
     @property
@@ -130,12 +131,12 @@ class Servers:
 
     def apply(self, at, transaction):
         self.now, self.zxid = at, transaction["zxid"]
-        changed, session, parts = {}, transaction["session"], transaction["parts"]
+        changed, made, session, parts = {}, [], transaction["session"], transaction["parts"]
         for part in parts:
             kind = part[0]
             if kind == "create":
                 if part[2]:
-                    self.create(part, session, changed)
+                    self.create(part, session, changed, made)
             elif kind == "delete":
                 self.delete(part[1], session, changed)
             elif kind == "open":
@@ -144,9 +145,11 @@ class Servers:
                 self.close(session, part[1], changed)
         if len(parts) > 1:
             self.note_guarded(session, parts)
+            for node in made if len(made) > 1 else ():
+                node.made_with = made
         self.settle(changed)
 
-    def create(self, part, session, changed):
+    def create(self, part, session, changed, made):
         path = part[1]
         resource, last = names.split(path)
         name = names.parse(last)
@@ -160,6 +163,7 @@ class Servers:
         queue.add(node)
         self.session(session).nodes[path] = node
         changed[resource] = True
+        made.append(node)
         self.tell("born", node)
 
     def delete(self, path, session, changed):

@@ -66,15 +66,20 @@ class World:
                 oldest = min(oldest, process.stopped)
         self.servers.forget(oldest - bounds.MEMORY)
 
-    def quiet_since(self, process):
-        """Since when nothing has disturbed this process; None: something does."""
+    def undisturbed_since(self, process):
+        """Since when no fault has disturbed this process; None: one does."""
         if not process.runs:
             return None
         since = self.nemesis.quiet_since(process.host)
         if since is None:
             return None
         last_stop = process.stops[-1][1] if process.stops else 0
-        return max(since, last_stop, process.begun, process.changed)
+        return max(since, last_stop, process.begun)
+
+    def quiet_since(self, process):
+        """The same, or it has changed its servers or its credentials, which makes it connect again."""
+        since = self.undisturbed_since(process)
+        return since if since is None else max(since, process.changed)
 
     def overdue(self, process, since, bound, now):
         """None: it had `bound` in peace. Else when to look again."""
@@ -101,7 +106,8 @@ class World:
     def on_restore(self, at):
         self.pass_time(at - bounds.BEHIND)
         self.servers.begin_restore()
-        self.notes.pop("tokens", None)  # they may be lower from now on
+        for name in ("tokens", "terms", "marks"):
+            self.notes.pop(name, None)  # they may be lower from now on, or are gone
 
     def on_server_event(self, event, what):
         if event == "born" and what.who:
@@ -230,6 +236,7 @@ class World:
         elif what == "close":
             self.begin_close(handle, call)
         elif what == "close_client":
+            handle.process.is_closing = True
             for other in handle.process.handles:
                 if other.client == handle.client:
                     self.begin_close(other, call)
@@ -293,6 +300,9 @@ class World:
         handle = self.handle_of(line)
         if line["what"] == "state":
             self.on_state(handle, line)
+            return
+        if line["what"] == "leader":
+            self.tell("leader told", handle, line)
             return
         call = handle.calls.get(line.get("call", 0))
         if call is None or not call.is_async or call.answered is not None:
@@ -369,8 +379,11 @@ class World:
         paths = line.get("nodes") or [line[name] for name in ("node",) if name in line]
         if not paths and call.handle.library != "zklock":
             return self.first_of_session(call.line.get("resource"), line.get("session"))
-        found = (self.servers.nodes.get(path) for path in paths)
-        return [node for node in found if node is not None]
+        found = [node for node in map(self.servers.nodes.get, paths) if node is not None]
+        if call.takes_all and len(paths) == 1 and found:
+            # The grant tells the first one's node: the others are those of the same transaction.
+            found = [node for node in found[0].made_with or found if node.resource in call.resources]
+        return found
 
     def first_of_session(self, resource, session):
         """Another library does not tell its node: it is the first of its session in the queue."""

@@ -2,7 +2,7 @@
 from .. import bounds
 from ..contenders import RELEASED
 from ..judge import rule
-from ..servers import BY_HAND
+from ..servers import BY_HAND, BY_ITSELF
 
 SENTENCE = "Its node is deleted in the background, with retries, until a server confirms it or the session ends."
 
@@ -149,3 +149,38 @@ def kept_for_too_long(world, call):
             yield f"{node.path} is kept for nobody, for {(now - call.answered) / bounds.MS:.0f} ms"
 
     yield call.answered + handle.option_ns("retain_ms") + bounds.DELETION + handle.timeout, look
+
+
+@rule("died", "may acquire it again, at once, and must release it as often.")
+def deleted_while_it_is_held(world, node):
+    """By its own session, and not in the course of a release."""
+    if node.cause != BY_ITSELF:
+        return
+
+    def look(now):
+        hold = node.hold
+        if hold is None or not hold.believes or hold.handle.process.gone is not None:
+            return
+        again = world.overdue(hold.handle.process, node.died, bounds.NEWS, now)
+        if again is not None:
+            yield again, look
+        else:
+            yield f"{hold} holds {node.path}, {hold.depth} times, and its own session has deleted it"
+
+    yield node.died + bounds.NEWS, look
+
+
+@rule("closed", "Its sessions, locks and requests stay.")
+def session_ended_without_cause(world, session):
+    """Neither a fault did it nor its client, which may have changed its servers or its credentials."""
+    process, closed = session.process, world.servers.now
+
+    def look(_):
+        owner = process or session.process
+        if owner is None or owner.is_closing or session.is_hurt or owner.gone is not None:
+            return
+        quiet = world.undisturbed_since(owner)
+        if quiet is not None and quiet + 2 * session.timeout + bounds.NEWS < closed:
+            yield f"session {session.number} of process {owner.number} is over, and nothing had happened"
+
+    yield closed + bounds.NEWS, look

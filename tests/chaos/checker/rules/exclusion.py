@@ -1,4 +1,6 @@
 """Who holds, by the servers' order."""
+import collections
+
 from .. import bounds
 from ..judge import rule
 from ..names import EXHAUSTED_FROM, PERMIT, conflict
@@ -6,6 +8,8 @@ from ..names import EXHAUSTED_FROM, PERMIT, conflict
 
 def stated(hold):
     """How many nodes the grant is said to rest on."""
+    if hold.call.takes_all:
+        return len(hold.call.resources)
     return len(hold.call.answer.get("nodes") or (1,))
 
 
@@ -28,6 +32,14 @@ def others(world, hold):
 def grant_without_a_node(world, hold):
     if len(hold.nodes) < stated(hold) and hold.handle.library == "zklock":
         yield f"{hold} was granted by a node that no server has known: {hold.call.answer.get('node')}"
+
+
+@rule("granted", "Its node is a child of the resource's node, named by its number with four digits")
+def granted_another_resource(world, hold):
+    asked = hold.call.resources
+    for node in hold.nodes:
+        if asked and node.resource not in asked:
+            yield f"{hold} asked for {' or '.join(asked)}, and holds by {node.path}"
 
 
 @rule("granted", "It is the czxid of the lock's node.")
@@ -67,18 +79,17 @@ def granted_out_of_turn(world, hold):
 @rule("granted", "At most one session owns the lowest conflicting node of a resource.")
 def two_holders(world, hold):
     for node, other, its in others(world, hold):
-        if its is not node and conflict(hold.mode, other.mode) and node.lives_at(hold.at) and its.lives_at(hold.at):
+        if its is not node and conflict(hold.mode_at(node), other.mode_at(its)) and \
+                node.lives_at(hold.at) and its.lives_at(hold.at):
             yield f"{hold} and {other} hold {node.resource} at once"
 
 
 @rule("granted", "A semaphore never has more holders than permits.")
 def too_many_permits(world, hold):
-    node = hold.nodes[0] if hold.nodes else None
-    if node is None or node.mode != PERMIT or not node.lives_at(hold.at):
-        return
-    holders = 1 + sum(its.lives_at(hold.at) for _, _, its in others(world, hold))
-    if holders > node.permits:
-        yield f"{hold}: {holders} hold one of {node.permits} permits of {node.resource}"
+    holders = collections.Counter(node.resource for node, _, its in others(world, hold) if its.lives_at(hold.at))
+    for node in hold.nodes:
+        if node.mode == PERMIT and node.lives_at(hold.at) and holders[node.resource] >= node.permits:
+            yield f"{hold}: {holders[node.resource] + 1} hold one of {node.permits} permits of {node.resource}"
 
 
 @rule("granted", "If the session ended before the answer came, the news of the loss follows at once.")
@@ -95,6 +106,20 @@ def exhausted_number_granted(world, hold):
     for node in hold.nodes:
         if not 0 <= node.sequence < EXHAUSTED_FROM:
             yield f"{hold} holds by the number {node.sequence}"
+
+
+@rule("granted", "A `zkl_lock` is one contender.")
+def granted_while_it_held(world, hold):
+    former = hold.handle.hold
+    if former is not None and former.ended is None and hold.handle.library == "zklock":
+        yield f"{hold} was granted while it had the token {former.token[0]}.{former.token[1]}"
+
+
+@rule("granted", "Its token is greater than the reader's, because it is another place in the queue.")
+def upgraded_by_an_old_place(world, hold):
+    former = hold.handle.hold
+    if hold.call.what == "upgrade" and former is not None and hold.token <= former.token:
+        yield f"{hold} had read with the token {former.token[0]}.{former.token[1]}"
 
 
 @rule("granted", "Handles of one client with the same resource")

@@ -53,8 +53,9 @@ def beaten_by(world, hold):
     """Those who believe that they hold what this one was granted."""
     for node in hold.nodes:
         for other in world.holders.get(node.resource, ()):
-            if other.handle is not hold.handle and other.believes and conflict(hold.mode, other.mode) and \
-                    node not in other.nodes and node.lives_at(hold.at):
+            if other.handle is not hold.handle and other.believes and \
+                    any(its.resource == node.resource and conflict(hold.mode_at(node), other.mode_at(its))
+                        for its in other.nodes) and node not in other.nodes and node.lives_at(hold.at):
                 yield other
 
 

@@ -119,6 +119,23 @@ def held_beyond_the_limit(world, hold):
     yield hold.at + limit + bounds.NEWS, look
 
 
+def is_told_not_held(call):
+    hold = call.hold
+    return call.status == "ZKL_NOT_HELD" and hold is not None and hold.ended in (None, call.at) and hold.lost is None
+
+
+@rule("release answered", "On any other status nothing has changed: a held lock is still held.")
+def release_finds_nothing(world, call):
+    if is_told_not_held(call):
+        yield f"{call} returned ZKL_NOT_HELD, and it was {call.hold}"
+
+
+@rule("check answered", "On any other status nothing has changed: a held lock is still held.")
+def check_finds_nothing(world, call):
+    if is_told_not_held(call):
+        yield f"{call} returned ZKL_NOT_HELD, and it was {call.hold}"
+
+
 @rule("check answered", "the connection is gone, or nothing was answered for two thirds of the session timeout")
 def certain_while_cut_off(world, call):
     hold = call.hold

@@ -41,18 +41,29 @@ def place_lost_without_cause(world, hold):
         yield f"{hold} gave {first.path} up, and joined again behind others"
 
 
+def is_busy(world, call, resource):
+    """Whether another contender is there, or was a short while ago."""
+    who, queue = call.handle.who, world.servers.queues.get(resource)
+    if queue is not None and any(node.who != who or node.who == "" for node in queue.nodes):
+        return True
+    deaths = world.notes["busy_without_a_reason"].get(resource, {})
+    return any(at > call.at - bounds.STALE for whose, at in deaths.items() if whose != who)
+
+
 @rule("acquire answered", "if another contender is in the way it returns ZKL_BUSY")
 def busy_without_a_reason(world, call):
-    resource = call.line.get("resource")
-    if not call.is_try or call.status != "ZKL_BUSY" or resource is None:
+    if not call.is_try or call.status != "ZKL_BUSY":
         return
-    queue = world.servers.queues.get(resource)
-    if queue is not None and any(node.who != call.handle.who or node.who == "" for node in queue.nodes):
-        return
-    deaths = world.notes["busy_without_a_reason"].get(resource, {})
-    if any(at > call.at - bounds.STALE for who, at in deaths.items() if who != call.handle.who):
-        return
-    yield f"{call} returned ZKL_BUSY, and nobody else was there for {bounds.STALE / bounds.S:.0f} s"
+    busy = [is_busy(world, call, resource) for resource in call.resources]
+    if busy and not (all(busy) if call.line.get("stripe") == "any" else any(busy)):
+        yield f"{call} returned ZKL_BUSY, and nobody else was there for {bounds.STALE / bounds.S:.0f} s"
+
+
+@rule("acquire answered", "Upgrades a read lock to a write lock, if nobody else holds the resource or waits for it.")
+def upgrade_refused_without_a_reason(world, call):
+    if call.what == "upgrade" and call.status == "ZKL_BUSY" and call.hold is not None:
+        if not any(is_busy(world, call, node.resource) for node in call.hold.nodes):
+            yield f"{call} returned ZKL_BUSY, and nobody else was there for {bounds.STALE / bounds.S:.0f} s"
 
 
 @note("died")

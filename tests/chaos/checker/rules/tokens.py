@@ -22,9 +22,9 @@ def token_did_not_rise(world, hold):
         tokens = world.notes["tokens"].setdefault(node.resource, Tokens())
         begun = max(hold.call.at, node.born if node.entitled_at is None else node.entitled_at)
         for at, token, mode, who in tokens.grants if hold.token <= tokens.greatest else ():
-            if token >= hold.token and at + bounds.CLOCK < begun and conflict(hold.mode, mode):
+            if token >= hold.token and at + bounds.CLOCK < begun and conflict(hold.mode_at(node), mode):
                 yield f"{hold} was granted {node.resource} after {who} with the token {token[0]}.{token[1]}"
-        tokens.grants.append((hold.at, hold.token, hold.mode, hold.handle.who))
+        tokens.grants.append((hold.at, hold.token, hold.mode_at(node), hold.handle.who))
         tokens.greatest = max(tokens.greatest, hold.token)
 
 
