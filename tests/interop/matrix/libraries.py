@@ -3,24 +3,13 @@ import os
 import subprocess
 
 from .contender import Contender
-from .jars import JARS
+from .programs import programs
 from .servers import HOSTS, TOP
 from .table import is_reader
 
 # Where CMake and tests/interop/run have put what they made.
 BUILD = os.environ.get("ZKLOCK_BUILD", f"{TOP}/build/debug")
-HERE = f"{TOP}/tests/interop/contenders"
-CLASS_PATH = ":".join([f"{BUILD}/tests/interop/classes", *JARS])
-JAVA = ["java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-cp", CLASS_PATH]
-PROGRAMS = {
-    "zklock": [f"{BUILD}/tests/interop/interop_zklock"],
-    "curator": [*JAVA, "CuratorContender"],
-    "kazoo": ["/usr/bin/python3", f"{HERE}/kazoo_contender.py"],
-    # By contenders/build-recipes.
-    "zkr_lock": [f"{BUILD}/tests/interop/recipes/zkr_lock"],
-    "write_lock": [f"{BUILD}/tests/interop/recipes/write_lock"],
-    "go_zookeeper": [f"{BUILD}/tests/interop/recipes/go_zookeeper"],
-}
+PROGRAMS = programs(BUILD)
 COMMAND = f"{BUILD}/command/zklock"
 SESSION_MS = 6000
 
