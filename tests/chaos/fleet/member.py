@@ -21,6 +21,7 @@ class Member:
     of them write one history."""
 
     is_contender = False  # a chaos_contender
+    is_hit = True  # by faults of clients
 
     def __init__(self, fleet, number, host):
         self.fleet = fleet

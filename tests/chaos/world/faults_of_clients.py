@@ -24,7 +24,7 @@ class OfAClient(Fault):
         return self.process.pid
 
     def suits(self, member):
-        return member.is_contender or not self.of_contenders
+        return member.is_hit and (member.is_contender or not self.of_contenders)
 
     def choose(self):
         fleet = self.world.fleet

@@ -33,3 +33,6 @@ class History:
         line = {"at": at, **self.own, "event": event, **{key: value for key, value in more.items() if value is not None}}
         os.write(self.file, (json.dumps(line) + "\n").encode())
         return at
+
+    def close(self):
+        os.close(self.file)

@@ -2,6 +2,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.RandomAccessFile;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -59,6 +60,19 @@ final class CuratorContender {
 
     // ---- Locks ----------------------------------------------------------------------------
 
+    /** Of the thread that holds it: Curator tells its path to subclasses alone. */
+    private static final Method LOCK_PATH = lockPath();
+
+    private static Method lockPath() {
+        try {
+            Method told = InterProcessMutex.class.getDeclaredMethod("getLockPath");
+            told.setAccessible(true);
+            return told;
+        } catch (NoSuchMethodException other) {
+            throw new ExceptionInInitializerError(other);
+        }
+    }
+
     private static final class PlainLock implements Lock {
         private final InterProcessLock lock;
         private final InterProcessMutex asked; // null: it cannot be asked who contends
@@ -84,7 +98,7 @@ final class CuratorContender {
 
         @Override
         public String node() throws Exception {
-            return asked == null ? null : asked.getParticipantNodes().iterator().next();
+            return asked == null ? null : (String) LOCK_PATH.invoke(asked);
         }
 
         @Override
