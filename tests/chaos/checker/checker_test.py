@@ -31,9 +31,9 @@ def made(kind, seed):
     return MadeRun(seed, **RUNS[kind])
 
 
-def judged(lines, transactions, chosen=None):
+def judged(lines, transactions, chosen=None, has_ended=True):
     clock = Clock((line["at"], line["real_ns"]) for line in lines if line["event"] == "clock")
-    return judge(lines, of_generations(lambda _: read_one(transactions, clock), []), chosen)
+    return judge(lines, of_generations(lambda _: read_one(transactions, clock), []), chosen, has_ended)
 
 
 def planted(plant):
@@ -164,9 +164,45 @@ class Histories(unittest.TestCase):
         with self.assertRaises(history.Malformed):
             self.read('{"at": 2, "wh\n{"at": 3}\n')
 
-    def test_an_unknown_event_is_an_error(self):
-        with self.assertRaises(history.Malformed):
-            judge([{"at": 1, "who": "c", "event": "invented"}], [])
+    def test_an_unknown_event_is_told(self):
+        self.assertIn("invented", *judge([{"at": 1, "who": "c", "event": "invented"}], []).not_judged)
+
+
+class Incomplete(unittest.TestCase):
+    """Runs that were killed, or were not healed: they are judged as far as they go, and the rest is told."""
+
+    def half(self, copy, chosen=None):
+        """Of a run of which the machine has kept more of the histories than of the servers."""
+        lines, transactions = copy.finished()
+        transactions = transactions[:len(transactions) // 2]
+        until = copy.boottime(transactions[-1]) + 5 * 10**9
+        return judged([line for line in lines if line["at"] < until], transactions, chosen, has_ended=False)
+
+    def test_what_a_killed_run_had_not_ended_is_no_violation(self):
+        for seed in range(1, 4):
+            found = self.half(Copy(made("stormy", seed)))
+            self.assertEqual([str(one) for one in found.examples], [])
+            self.assertGreater(found.world.grants, 80)
+            self.assertIn("the run's end", found.not_judged[0])
+
+    def test_what_came_before_its_end_is_found(self):
+        copy = Copy(made("stormy", 1))
+        copy.plain_turn().grant["node"] = "/locks/nobodys/_c_00000000-0000-4000-8000-000000000000-lock-0000000000"
+        self.assertEqual(set(self.half(copy).found), {"grant_without_a_node"})
+
+    def test_a_fault_that_was_not_healed_is_told(self):
+        copy = Copy(made("calm", 1))
+        copy.fault(copy.start() + 10**9, "begin", kind="cut")
+        found = judged(*copy.finished())
+        self.assertEqual((set(found.found), len(found.not_judged)), (set(), 1))
+        self.assertIn("fault 9001, cut, which was never healed", found.not_judged[0])
+
+    def test_what_came_before_a_malformed_line_is_found(self):
+        copy = Copy(made("calm", 1))
+        copy.plain_turn().grant["token"] = [1, 0]
+        copy.lines.append({"at": copy.lines[-1]["at"], "who": "c", "event": "invented"})
+        found = judged(*copy.finished())
+        self.assertEqual((set(found.found), len(found.not_judged)), ({"token_is_not_of_the_node"}, 1))
 
 
 class Foreign(unittest.TestCase):

@@ -53,6 +53,7 @@ class Judge:
     def __init__(self, rules):
         self.found = collections.Counter()
         self.examples = []
+        self.not_judged = []  # what of the run, and why
         self.world = None
         self.by_event = collections.defaultdict(list)
         for one in [*rules, *NOTES]:
@@ -74,6 +75,10 @@ class Judge:
     def look(self, one, look, now):
         for found in look(now) or ():
             self.take(one, found)
+
+    def leave_out(self, what):
+        """Notes what could not be judged."""
+        self.not_judged.append(what)
 
     def note(self, name, text):
         """Notes a violation."""

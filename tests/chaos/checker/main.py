@@ -15,7 +15,7 @@ from .judge import RULES, Judge
 from .world import World
 
 QUORUM = 2  # of three that vote
-LINE, TRANSACTION, RESTORE, REPLAY = range(4)
+LINE, TRANSACTION, RESTORE, REPLAY, END = range(5)
 LINES_PER_COLLECTION = 50000
 UNTIL = re.compile(r"until-restore-(\d+)")
 READER = pathlib.Path(__file__).resolve().parent / "read-servers"
@@ -25,7 +25,10 @@ USAGE = """Judges what a run of tests/chaos has left in DIRECTORY (tests/chaos/h
   servers/N*.jsonl             the transactions of server N, as checker/read-servers prints them
   server-N/**/version-2*       or its data, which are read first
 
-It prints each violation, and ends with 0 when there is none, 1 when there are some, 2 when it could not judge."""
+A run that was killed is judged as far as the servers' transactions go.
+
+It prints each violation, and ends with 0 when there is none, 1 when there are some, 2 when there is none in what it
+could judge, and it says what it could not."""
 
 
 def of_nemesis(paths, event):
@@ -39,6 +42,10 @@ def clock_of(paths):
 
 def restores_of(paths):
     return [line["at"] for line in of_nemesis(paths, "restored")]
+
+
+def has_ended(paths):
+    return any(line["what"] == "empty" for line in of_nemesis(paths, "rest"))
 
 
 def by_generation(files, restores):
@@ -81,22 +88,41 @@ def of_generations(read, restored):
         yield from ((at, TRANSACTION, transaction) for at, transaction in read(number) if transaction["zxid"] > last)
 
 
-def judge(lines, servers, chosen=None):
-    """Returns the judge, who has seen all. Both are in the order of time; servers as of_generations yields them."""
+def with_end(servers):
+    """The same, and then when the last was."""
+    at = 0
+    for one in servers:
+        at = one[0]
+        yield one
+    yield at, END, None
+
+
+def judge(lines, servers, chosen=None, has_ended=True):
+    """Returns the judge, who has seen all. Both are in the order of time; servers as of_generations yields them. Of a
+    run that has not ended nobody knows what the servers did later: it is judged until then."""
     judged = Judge(RULES.values() if chosen is None else chosen)
     judged.world = World(judged.tell)
+    is_whole = False
     gc.disable()
     try:
-        follow(judged.world, in_one_order(lines, servers))
+        is_whole = follow(judged, in_one_order(lines, with_end(servers)), has_ended)
     except transactions.ServersDisagree as error:
         judged.note("servers_disagree", str(error))
+        judged.leave_out("what followed, as the servers disagree")
+    except history.Malformed as error:
+        judged.leave_out(f"what followed a line that is not as history.md has it: {error}")
     finally:
         gc.enable()
-    judged.world.finish()
+    for fault in judged.world.nemesis.active.values():
+        judged.leave_out(f"what is due in time after fault {fault.number}, {fault.kind}, which was never healed")
+    if is_whole:
+        judged.world.finish()
     return judged
 
 
-def follow(world, stream):
+def follow(judged, stream, has_ended):
+    """Returns whether it came to the end."""
+    world = judged.world
     for number, (at, kind, what) in enumerate(stream):
         if kind == LINE:
             world.on_line(what)
@@ -104,11 +130,17 @@ def follow(world, stream):
             world.on_transaction(at, what)
         elif kind == RESTORE:
             world.on_restore(at)
+        elif kind == END:
+            if not has_ended:
+                judged.leave_out(f"the run's end, which no line tells, and all after {at / bounds.S:.3f} s, where the"
+                                 " servers' transactions end")
+                return False
         else:
             world.servers.replay(*what)
         # Holds, calls and nodes name each other. Python would look for such circles for a quarter of the time.
         if number % LINES_PER_COLLECTION == 0:
             gc.collect()
+    return True
 
 
 def report(judged):
@@ -116,30 +148,41 @@ def report(judged):
     for fault in world.nemesis.active.values():
         world.nemesis.count(fault)
     return {"grants": world.grants, "faults": world.nemesis.counts, "violations": dict(judged.found),
+            "not_judged": judged.not_judged,
             "examples": [{"rule": one.rule, "at": one.at, "text": one.text} for one in judged.examples]}
 
 
 def read_servers(directory):
-    """Prints what is in the servers' data, once."""
-    place = directory / "servers"
+    """Prints what is in the servers' data, once. (server, path) of each, and what could not be read."""
+    place, unread = directory / "servers", []
     place.mkdir(exist_ok=True)
     for data in sorted(directory.glob("server-*/**/version-2*")):
         number = data.relative_to(directory).parts[0].removeprefix("server-")
         path = place / f"{number}-{'-'.join(data.relative_to(directory).parts[1:])}.jsonl"
-        if not path.exists():
-            made = path.with_suffix(".part")
-            with open(made, "wb") as file:
-                subprocess.run([READER, data], check=True, stdout=file)
+        if path.exists():
+            continue
+        made = path.with_suffix(".part")
+        with open(made, "wb") as file:
+            status = subprocess.run([READER, data], check=False, stdout=file).returncode
+        if status == 0:
             made.rename(path)
-    return [(path.name.split("-")[0].split(".")[0], path) for path in sorted(place.glob("*.jsonl"))]
+        else:
+            unread.append(f"what {data} has, which cannot be read")
+    return [(path.name.split("-")[0].split(".")[0], path) for path in sorted(place.glob("*.jsonl"))], unread
 
 
 def judge_directory(directory, quorum=QUORUM):
     paths = sorted([*directory.glob("*.jsonl"), *directory.glob("histories/*.jsonl")])
     clock, restored = clock_of(paths), restores_of(paths)
-    generations = by_generation(read_servers(directory), len(restored))
-    return judge(history.merged(paths), of_generations(
-        lambda number: transactions.read(generations[number], quorum, clock), restored))
+    files, unread = read_servers(directory)
+    if not files:
+        raise ValueError(f"{directory} has no transactions of servers: nothing can be judged")
+    generations = by_generation(files, len(restored))
+    judged = judge(history.merged(paths), of_generations(
+        lambda number: transactions.read(generations[number], quorum, clock), restored), has_ended=has_ended(paths))
+    for one in unread:
+        judged.leave_out(one)
+    return judged
 
 
 class ShowRules(argparse.Action):
@@ -164,7 +207,7 @@ def main(arguments=None):
     bounds.be_patient(asked.patience)
     try:
         judged = judge_directory(asked.directory, asked.quorum)
-    except (OSError, ValueError, subprocess.CalledProcessError, history.Malformed) as error:
+    except (OSError, ValueError, history.Malformed) as error:
         print(f"check: {error}", file=sys.stderr)
         return 2
     if asked.json:
@@ -173,4 +216,6 @@ def main(arguments=None):
         print(one)
     print(f"check: {judged.world.grants} grants, {sum(judged.found.values())} violations"
           + "".join(f", {count} of {name}" for name, count in sorted(judged.found.items())))
-    return 1 if judged.found else 0
+    for one in judged.not_judged:
+        print(f"check: not judged: {one}", file=sys.stderr)
+    return 1 if judged.found else 2 if judged.not_judged else 0
