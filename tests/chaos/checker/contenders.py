@@ -60,7 +60,7 @@ class Handle:
 
 class Call:
     __slots__ = ("handle", "what", "number", "at", "line", "returned", "answer", "is_async", "answered", "cancelled",
-                 "hold", "first_node")
+                 "hold", "first_node", "is_after_one_given_up")
 
     def __init__(self, handle, line):
         self.handle = handle
@@ -75,6 +75,9 @@ class Call:
         self.cancelled = None  # when a cancel said that it had ended this call
         self.hold = handle.hold
         self.first_node = None
+        last = handle.last_acquire  # whose node may come yet, if none was seen, or one of an earlier one
+        self.is_after_one_given_up = last is not None and last.status != "ZKL_OK" and \
+            (last.first_node is None or last.is_after_one_given_up)
 
     @property
     def deadline(self):

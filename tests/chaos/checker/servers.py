@@ -7,6 +7,7 @@ from .names import PERMIT, READ, WRITE
 
 BY_ITSELF, BY_HAND, BY_SESSION, BY_DOWNGRADE, BY_RESTORE = "deleted by its session", "deleted by another session", \
     "gone with its session", "replaced by a reader's", "not in the backup"
+REFUSED = ["other", -1]
 FORGOTTEN_AT_ONCE = 1000  # dead nodes, of what is replayed
 
 
@@ -132,6 +133,8 @@ class Servers:
     def apply(self, at, transaction):
         self.now, self.zxid = at, transaction["zxid"]
         changed, made, session, parts = {}, [], transaction["session"], transaction["parts"]
+        if REFUSED in parts:
+            return  # the log has a multi also where one of its parts was refused: then nothing was applied
         for part in parts:
             kind = part[0]
             if kind == "create":

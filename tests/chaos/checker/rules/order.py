@@ -34,6 +34,8 @@ def place_lost_without_cause(world, hold):
     first = hold.call.first_node
     if hold.call.what not in ACQUIRES or first is None or not hold.nodes or first in hold.nodes:
         return
+    if hold.call.is_after_one_given_up or hold.call.line.get("stripe") == "any":
+        return  # it may be of the acquire before, or of a stripe that was tried first
     # Times of servers are cut off: one made a moment before is of the call before.
     is_its_own = hold.call.at <= first.born and first.zxid < hold.nodes[0].zxid
     if is_its_own and first.cause == BY_ITSELF and first.session == hold.nodes[0].session and \
