@@ -78,6 +78,7 @@ def with_samples(nemesis, draws, asked, world):
 def fleet_of(asked, world):
     fleet = Fleet(world, asked.seed, SESSION_MS, TICK_MS, asked.pace_ms)
     fleet.add_contenders(asked.processes, asked.handles)
+    fleet.add_others()
     fleet.add_shop()
     return fleet
 

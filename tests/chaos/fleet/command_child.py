@@ -1,5 +1,5 @@
-"""What `zklock run` runs (others.py): writes down by which token and node it holds, and then, until it ends or is killed, that
-it still does. A child that lives has a lease: it is dead before that is over.
+"""What `zklock run` runs (others.py): writes down by which token and node it holds, and then, until it ends or is killed,
+that it still does. A child that lives has a lease: it is dead before that is over.
 
     command_child.py HISTORY WHO HOLD_S
 """

@@ -7,6 +7,7 @@ from world.network import OWN_ADDRESS
 from . import mix
 from .follower import busiest
 from .member import PROGRAM, Contender
+from .others import OTHERS
 from .shop import Shop
 from .store import Store
 
@@ -44,6 +45,10 @@ class Fleet:
         listed = subprocess.run([f"{self.build}/{PROGRAM}", "--list"], check=True, capture_output=True, text=True).stdout
         for kinds in mix.drawn(self.seed, processes, handles, listed.split()):
             self.add(Contender, kinds)
+
+    def add_others(self):
+        for make in OTHERS:
+            self.add(make)
 
     def add_shop(self):
         self.shop = Shop(os.path.join(self.place, "shop"), self.build, self.world.machines, self.hosts, self.seed)

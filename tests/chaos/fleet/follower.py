@@ -5,7 +5,7 @@ import threading
 
 ASKS = frozenset(("acquire", "try", "upgrade"))
 # What of a line says that it is none of those below, without its being parsed: most lines are such.
-TOLD = (b'acquire', b'try', b'upgrade', b'release', b'state', b'"start"', b'"end"')
+TOLD = (b'acquire', b'try', b'upgrade', b'release', b'state', b'"start"', b'"end"', b'"once"')
 
 
 class Span:
@@ -58,6 +58,8 @@ class Follower:
             self.ask(line)
         elif what in ASKS:
             self.answer(line)
+        elif what == "once" and event == "return":
+            self.grants += line["status"] == "ZKL_OK"
         elif what == "release" and event == "call":
             self.release(line["who"], line["at"])
         elif what == "state" and line.get("state") == "LOST":

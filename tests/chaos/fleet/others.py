@@ -1,4 +1,4 @@
-"""Members of other make, in the queues of zklock's contenders: Curator, kazoo, and the command `zklock run`.
+"""Members of other make, in the queues of zklock's contenders: Curator, kazoo, and the command `zklock`.
 
 docs/interoperability.md has which locks see one another. How their processes end is not judged: whatever goes wrong, and
 whenever the connection was gone, another one comes, so that what their libraries leave behind goes with its session.
@@ -58,6 +58,15 @@ class Other(Member):
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
+
+    def attempt(self, do, within_s):
+        """It is killed when that takes too long."""
+        watchdog = threading.Timer(within_s, self.process.kill)
+        watchdog.start()
+        try:
+            return do()
+        finally:
+            watchdog.cancel()
 
     def introduce(self, **options):
         self.history = History(self.path, f"{self.called}-h0", self.process.pid)
@@ -137,15 +146,6 @@ class Driven(Other):
         _, status, text = (line.rstrip("\n") + "  ").split(" ", 2)
         return status, text.strip()
 
-    def attempt(self, do, within_s):
-        """It is killed when that takes too long."""
-        watchdog = threading.Timer(within_s, self.process.kill)
-        watchdog.start()
-        try:
-            return do()
-        finally:
-            watchdog.cancel()
-
     def leave(self):
         """In the library's own way, within a while."""
         try:
@@ -174,48 +174,42 @@ class Kazoo(Driven):
 
 
 class Command(Other):
-    """`zklock run`, a process for each round. Its child writes down that it holds, again and again for as long as it lives:
-    it must be dead before anybody else can be granted the lock."""
+    """`zklock`, a process for each round, of which one of its two is killed now and then."""
 
-    is_hit = False  # by faults of clients: it is two processes, and draws itself which of them is killed
-    kinds = {"exclusive": ("plain", "exclusive"), "shared": ("read-write", "read")}
-    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "command_child.py")
-    HELD_S = 0.3
+    is_hit = False  # by faults of clients: they know one process of a member
     KILLED_ONE_IN = 8
     PAUSE_S = 0.5
 
+    def words(self):
+        """What zklock is asked to do; sets `its`, the call as the history has it."""
+        raise NotImplementedError
+
+    def conclude(self, told, status):
+        """Writes down how the call ended, by the words that the child has said and the exit status."""
+        raise NotImplementedError
+
     def command(self):
-        kind = self.draw(self.kinds)
-        self.hold_s = self.chance.uniform(0, self.HELD_S)
+        """It begins when its call is written down."""
+        return ("sh", "-c", 'read -r _ && exec "$@"', "sh", f"{self.fleet.build}/command/zklock", *self.words())
+
+    def options(self):
         fleet = self.fleet
-        return ("sh", "-c", 'read -r _ && exec "$@"', "sh", f"{fleet.build}/command/zklock", "run", "-q", "--grace", "200ms",
-                *(["-s"] if kind == "shared" else []), "-w", f"{ACQUIRE_S}s", "--hosts", fleet.hosts,
-                "--session-timeout", f"{fleet.session_ms}ms", "--tick-time", f"{fleet.tick_ms}ms", self.resource, "--",
-                sys.executable, "-S", "-E", self.program, self.path, f"{self.called}-h0", str(self.hold_s))
+        return ("-q", "--grace", "200ms", "-w", f"{ACQUIRE_S}s", "--hosts", fleet.hosts, "--session-timeout",
+                f"{fleet.session_ms}ms", "--tick-time", f"{fleet.tick_ms}ms")
 
     def drive(self):
         self.introduce(lease_tick_ms=self.fleet.tick_ms)
-        its = {"what": "acquire", "call": 1, "resource": self.resource, "mode": self.mode}
-        self.history.write("call", **its)
-        watchdog = threading.Timer(ACQUIRE_S + ANSWERED_WITHIN_S + LEFT_WITHIN_S, self.process.kill)
-        watchdog.start()
-        try:
-            self.say("go")
-            told = self.run_round()
-            status = self.process.wait()
-        finally:
-            watchdog.cancel()
-        if "granted" not in told:
-            self.history.write("return", status=f"exit {status}", **its)
-        elif "released" in told:
-            self.history.write("return", what="release", call=2, status=self.released_by(status))
+        self.history.write("call", **self.its)
+        self.say("go")
+        told, status = self.attempt(self.listen, ACQUIRE_S + ANSWERED_WITHIN_S + LEFT_WITHIN_S)
+        self.conclude(told, status)
         if status >= 0:
             self.history.write("end", exit=status)
         self.history.close()
         time.sleep(self.chance.uniform(0, 2 * self.PAUSE_S))
 
-    def run_round(self):
-        """The words that the child has said."""
+    def listen(self):
+        """The words that the child has said, and the status."""
         told = set()
         for line in self.process.stdout:
             word, _, child = line.strip().partition(" ")
@@ -223,7 +217,7 @@ class Command(Other):
             if word == "granted" and self.chance.randrange(self.KILLED_ONE_IN) == 0:
                 time.sleep(self.chance.uniform(0, self.hold_s))
                 self.kill_one(int(child))
-        return told
+        return told, self.process.wait()
 
     def kill_one(self, child):
         """The process that was started, or the one that keeps the session."""
@@ -232,7 +226,48 @@ class Command(Other):
             keepers = [one for one in map(int, file.read().split()) if one != child]
         os.kill(self.chance.choice([pid, *keepers]), signal.SIGKILL)
 
-    @staticmethod
-    def released_by(status):
-        """75: it was lost while the child ran. Else the release goes on when the command has ended."""
-        return {0: "ZKL_PENDING", 75: "ZKL_LOST"}.get(status, f"exit {status}")
+
+class Run(Command):
+    """`zklock run`. Its child writes down that it holds, again and again for as long as it lives: it must be dead before
+    anybody else can be granted the lock."""
+
+    kinds = {"exclusive": ("plain", "exclusive"), "shared": ("read-write", "read")}
+    child = os.path.join(os.path.dirname(os.path.abspath(__file__)), "command_child.py")
+    HELD_S = 0.3
+
+    def words(self):
+        kind = self.draw(self.kinds)
+        self.hold_s = self.chance.uniform(0, self.HELD_S)
+        self.its = {"what": "acquire", "call": 1, "resource": self.resource, "mode": self.mode}
+        return ("run", *(["-s"] if kind == "shared" else []), *self.options(), self.resource, "--",
+                sys.executable, "-S", "-E", self.child, self.path, f"{self.called}-h0", str(self.hold_s))
+
+    def conclude(self, told, status):
+        """75: it was lost while the child ran. Else the release may go on when the command has ended."""
+        if "granted" not in told:
+            self.history.write("return", status=f"exit {status}", **self.its)
+        elif "released" in told:
+            released = {0: "ZKL_PENDING", 75: "ZKL_LOST"}.get(status, f"exit {status}")
+            self.history.write("return", what="release", call=2, status=released)
+
+
+class Once(Command):
+    """`zklock once`. All of its kind try the same at the same time: some seconds later there is something else to do."""
+
+    RESOURCE = "/locks/chaos/once"
+    NEXT_S = 5
+    hold_s = 0.1
+
+    def words(self):
+        self.chance = random.Random(self.fleet.number_of(self.called))
+        text = f"version-{int(time.monotonic() / self.NEXT_S)}"
+        self.its = {"what": "once", "call": 1, "resource": self.RESOURCE, "text": text}
+        return ("once", *self.options(), "--until-changed", text, self.RESOURCE, "--",
+                "sh", "-c", f'echo granted $$; sleep {self.hold_s}')
+
+    def conclude(self, told, status):
+        called = {0: "ZKL_OK", 75: "ZKL_LOST"}.get(status, "failed")
+        self.history.write("return", status=called, ran="granted" in told, **self.its)
+
+
+OTHERS = (Curator, Kazoo, Run, Once, Once)
