@@ -21,7 +21,7 @@ static void *cancel(void *arg) {
 }
 
 bool lock_acquire_and_cancel(struct handle *handle) {
-    enum { PATIENCE_MS = 60 };
+    enum { PATIENCE_MS = 150 };
     struct canceller canceller = { .handle = handle };
     canceller.after_ms = chance_between(&handle->chance, 0, PATIENCE_MS);
     pthread_t thread;

@@ -24,7 +24,7 @@ void lock_hold_and_downgrade(struct handle *handle) {
 static void try_upgrade(struct handle *handle) {
     struct call call;
     call_prepare(&call, &handle->caller, "upgrade");
-    history_text(&call.line, "resource", handle->resource);
+    history_text(&call.line, "resource", handle->resources[0]);
     call_begin(&call);
     zkl_grant grant = ZKL_GRANT_INIT;
     int status = zkl_lock_try_upgrade(handle->lock, &grant);

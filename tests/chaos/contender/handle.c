@@ -14,12 +14,8 @@ bool handle_pause(const struct handle *handle, int64_t time_ms) {
     return ready > 0;
 }
 
-static bool is_open(const struct handle *handle) {
-    return handle->lock != NULL;
-}
-
 static void close_if_open(struct handle *handle) {
-    if (is_open(handle)) {
+    if (handle->is_open) {
         handle->kind->opening->close(handle);
     }
 }
@@ -27,10 +23,10 @@ static void close_if_open(struct handle *handle) {
 static void play_round(struct handle *handle) {
     const struct kind *kind = handle->kind;
     bool is_last = chance_once_in(&handle->chance, ROUNDS_OF_OPENING);
-    if (!is_open(handle)) {
+    if (!handle->is_open) {
         kind->opening->open(handle);
     }
-    if (is_open(handle) && kind->acquire(handle)) {
+    if (handle->is_open && kind->acquire(handle)) {
         kind->hold(handle);
         if (!is_last || !chance_once_in(&handle->chance, CLOSES_WITHOUT_RELEASE)) {
             kind->release(handle);

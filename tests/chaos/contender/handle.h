@@ -6,7 +6,7 @@
 #include "client.h"
 
 #include <pthread.h>
-#include <zklock/zklock.h>
+#include <zklock/striped_lock.h>
 
 struct contender {
     struct options options;
@@ -14,7 +14,7 @@ struct contender {
     int finish; /* an eventfd: readable when it is to finish */
 };
 
-enum { RESOURCE_SIZE = 128 };
+enum { RESOURCE_SIZE = 128, RESOURCES_MAX = 3 };
 
 struct handle {
     struct caller caller;
@@ -23,8 +23,11 @@ struct handle {
     struct client *client;
     struct chance chance;
     pthread_t thread;
-    char resource[RESOURCE_SIZE]; /* drawn whenever it is opened */
-    zkl_lock *lock;
+    bool is_open;
+    char resources[RESOURCES_MAX][RESOURCE_SIZE]; /* drawn whenever it is opened */
+    size_t resource_count;                        /* one, but for a set */
+    zkl_lock *lock;                               /* that is acquired */
+    zkl_striped_lock *striped_lock;
     zkl_grant grant; /* the last one */
     int holds;       /* how often a reentrant one was acquired */
 };

@@ -1,9 +1,12 @@
 #include "kinds.h"
 
+#include "asynchronous.h"
 #include "cancel.h"
 #include "change.h"
 #include "lock.h"
 #include "reentrant.h"
+#include "set.h"
+#include "striped.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,12 +17,16 @@
  *     plain       whatever excludes each other, however it is acquired
  *     read-write  readers and writers
  *     permits     a semaphore
+ *     striped     stripes of a resource
+ *
+ * A set has resources of the first three.
  */
 static const char plain[] = "plain";
 static const char read_write[] = "read-write";
 static const char permits[] = "permits";
+static const char striped[] = "striped";
 
-enum { PERMITS = 3, HAND_OFFS = 4, HAND_OFF_MS = 500, RETAIN_MS = 400 };
+enum { HAND_OFFS = 4, HAND_OFF_MS = 500, RETAIN_MS = 400, MAX_HOLD_MS = 40 };
 
 static const struct kind kinds[] = {
     { .name = "exclusive",
@@ -67,7 +74,41 @@ static const struct kind kinds[] = {
       .acquire = lock_acquire,
       .hold = lock_hold,
       .release = lock_release,
-      .retain_ms = RETAIN_MS },
+      .retain_ms = RETAIN_MS,
+      .needs_lease = true },
+    { .name = "lease",
+      .family = plain,
+      .opening = &a_lock,
+      .acquire = lock_acquire,
+      .hold = lock_hold_and_check,
+      .release = lock_release,
+      .needs_lease = true },
+    { .name = "max-hold",
+      .family = plain,
+      .opening = &a_lock,
+      .acquire = lock_acquire,
+      .hold = lock_hold_too_long,
+      .release = lock_release,
+      .max_hold_ms = MAX_HOLD_MS },
+    { .name = "asynchronous",
+      .family = plain,
+      .opening = &a_lock,
+      .acquire = asynchronous_acquire,
+      .hold = asynchronous_hold,
+      .release = asynchronous_release },
+    { .name = "set",
+      .family = plain,
+      .opening = &a_set,
+      .acquire = lock_acquire,
+      .hold = lock_hold,
+      .release = lock_release,
+      .mode = ZKL_AS_OPENED },
+    { .name = "striped",
+      .family = striped,
+      .opening = &a_striped_lock,
+      .acquire = striped_acquire,
+      .hold = lock_hold,
+      .release = lock_release },
     { .name = "read",
       .family = read_write,
       .opening = &a_lock,
@@ -102,7 +143,7 @@ static const struct kind kinds[] = {
       .acquire = lock_acquire,
       .hold = lock_hold,
       .release = lock_release,
-      .permits = PERMITS },
+      .permits = PERMITS_OF_ALL },
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };

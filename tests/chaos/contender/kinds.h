@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 
+/** How many permits each semaphore has: all who use one must say the same. */
+enum { PERMITS_OF_ALL = 3 };
+
 /** Opens and closes what a handle of some kinds is. */
 struct opening {
     void (*open)(struct handle *handle);
@@ -24,7 +27,9 @@ struct kind {
     bool is_reentrant;
     int32_t hand_offs; /* this, or the last: handles of the process share a place in the queue */
     int64_t hand_off_ms;
-    int64_t retain_ms; /* needs a lease */
+    int64_t retain_ms;
+    int64_t max_hold_ms;
+    bool needs_lease;
 };
 
 /** Returns the kind of that name, which need not end with a NUL, or NULL. */

@@ -12,9 +12,10 @@ enum {
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-void lock_draw_resource(struct handle *handle) {
-    snprintf(handle->resource, sizeof handle->resource, "/locks/chaos/%s-%d", handle->kind->family,
+void lock_draw_resource(struct handle *handle, size_t number, const char *family) {
+    snprintf(handle->resources[number], RESOURCE_SIZE, "/locks/chaos/%s-%d", family,
              (int)chance_below(&handle->chance, RESOURCES));
+    handle->resource_count = number + 1;
 }
 
 static void note_if_set(history_line *line, const char *name, int64_t value) {
@@ -32,12 +33,26 @@ static void note_options(history_line *line, const struct handle *handle) {
     note_if_set(line, "hand_offs", kind->hand_offs);
     note_if_set(line, "hand_off_ms", kind->hand_off_ms);
     note_if_set(line, "retain_ms", kind->retain_ms);
+    note_if_set(line, "max_hold_ms", kind->max_hold_ms);
+    note_if_set(line, "reentrant", kind->is_reentrant);
     history_end_object(line);
+}
+
+static void note_resources(history_line *line, const struct handle *handle) {
+    if (handle->resource_count == 1) {
+        history_text(line, "resource", handle->resources[0]);
+        return;
+    }
+    const char *resources[RESOURCES_MAX];
+    for (size_t i = 0; i < handle->resource_count; i++) {
+        resources[i] = handle->resources[i];
+    }
+    history_texts(line, "resources", resources, handle->resource_count);
 }
 
 void lock_begin_open(struct handle *handle, struct call *call) {
     call_prepare(call, &handle->caller, "open");
-    history_text(&call->line, "resource", handle->resource);
+    note_resources(&call->line, handle);
     history_text(&call->line, "kind", handle->kind->name);
     call_begin(call);
 }
@@ -46,6 +61,7 @@ void lock_end_open(struct handle *handle, struct call *call, int status) {
     call_end(call, status);
     note_options(&call->line, handle);
     call_note(call);
+    handle->is_open = status == ZKL_OK;
 }
 
 static const char *state_name(zkl_lock_state state) {
@@ -70,41 +86,52 @@ static void on_state(void *arg, const zkl_lock_event *event) {
     history_write(&line);
 }
 
+void lock_draw_options(struct handle *handle, zkl_lock_options *options, zkl_lending *lending) {
+    const struct kind *kind = handle->kind;
+    *options = (zkl_lock_options)ZKL_LOCK_OPTIONS_INIT;
+    options->owner = handle->caller.who;
+    options->permits = kind->permits;
+    options->reentrant = kind->is_reentrant;
+    options->max_hold_ms = kind->max_hold_ms;
+    options->state_callback = on_state;
+    options->state_arg = handle;
+    *lending = (zkl_lending)ZKL_LENDING_INIT;
+    lending->hand_offs = kind->hand_offs;
+    lending->hand_off_ms = kind->hand_off_ms;
+    lending->retain_ms = kind->retain_ms;
+    options->lending = kind->hand_offs > 0 || kind->retain_ms > 0 ? lending : NULL;
+}
+
 static void open_lock(struct handle *handle) {
-    lock_draw_resource(handle);
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.owner = handle->caller.who;
-    options.permits = handle->kind->permits;
-    options.reentrant = handle->kind->is_reentrant;
-    zkl_lending lending = ZKL_LENDING_INIT;
-    lending.hand_offs = handle->kind->hand_offs;
-    lending.hand_off_ms = handle->kind->hand_off_ms;
-    lending.retain_ms = handle->kind->retain_ms;
-    options.lending = lending.hand_offs > 0 || lending.retain_ms > 0 ? &lending : NULL;
-    options.state_callback = on_state;
-    options.state_arg = handle;
+    lock_draw_resource(handle, 0, handle->kind->family);
+    zkl_lock_options options;
+    zkl_lending lending;
+    lock_draw_options(handle, &options, &lending);
     struct call call;
     lock_begin_open(handle, &call);
-    int status = zkl_lock_open(handle->client->zkl, handle->resource, &options, &handle->lock);
+    int status = zkl_lock_open(handle->client->zkl, handle->resources[0], &options, &handle->lock);
     lock_end_open(handle, &call, status);
 }
 
-static void close_lock(struct handle *handle) {
+void lock_close(struct handle *handle) {
     struct call call;
     call_prepare(&call, &handle->caller, "close");
     call_begin(&call);
     zkl_lock_close(handle->lock);
     call_end(&call, ZKL_OK);
     call_note(&call);
-    handle->lock = NULL;
+    handle->is_open = false;
 }
 
-const struct opening a_lock = { open_lock, close_lock };
+const struct opening a_lock = { open_lock, lock_close };
 
 /* ---- Acquiring ------------------------------------------------------------------------------- */
 
-const char *lock_mode_name(const struct handle *handle, zkl_mode mode) {
-    return handle->kind->permits > 0 ? "permit" : zkl_lock_mode_name(mode);
+const char *lock_mode_name(const struct handle *handle) {
+    const struct kind *kind = handle->kind;
+    return kind->mode == ZKL_AS_OPENED ? NULL
+           : kind->permits > 0         ? "permit"
+                                       : zkl_lock_mode_name(kind->mode);
 }
 
 /* The session that the grant is of; 0: it cannot be told, as the lock may be lost already. */
@@ -119,26 +146,33 @@ void lock_note_grant(history_line *line, const struct handle *handle, const char
     int64_t session = session_of(handle);
     history_token(line, handle->grant.token, handle->grant.local_number);
     history_text(line, "node", handle->grant.node);
-    history_text(line, "mode", mode);
+    if (mode != NULL) {
+        history_text(line, "mode", mode);
+    }
     if (session != 0) {
         history_session(line, session);
     }
 }
 
+void lock_note_request(history_line *line, const struct handle *handle, int64_t timeout_ms) {
+    note_resources(line, handle);
+    if (lock_mode_name(handle) != NULL) {
+        history_text(line, "mode", lock_mode_name(handle));
+    }
+    history_number(line, "deadline_ms", timeout_ms);
+}
+
 bool lock_acquire_within(struct handle *handle, const char *what, int64_t timeout_ms) {
-    zkl_mode mode = handle->kind->mode;
     struct call call;
     call_prepare(&call, &handle->caller, what);
-    history_text(&call.line, "resource", handle->resource);
-    history_text(&call.line, "mode", lock_mode_name(handle, mode));
-    history_number(&call.line, "deadline_ms", timeout_ms);
+    lock_note_request(&call.line, handle, timeout_ms);
     call_begin(&call);
     zkl_grant grant = ZKL_GRANT_INIT;
-    int status = zkl_lock_acquire(handle->lock, mode, timeout_ms, &grant);
+    int status = zkl_lock_acquire(handle->lock, handle->kind->mode, timeout_ms, &grant);
     call_end(&call, status);
     if (status == ZKL_OK) {
         handle->grant = grant;
-        lock_note_grant(&call.line, handle, lock_mode_name(handle, mode));
+        lock_note_grant(&call.line, handle, lock_mode_name(handle));
     }
     call_note(&call);
     return status == ZKL_OK;
@@ -149,7 +183,7 @@ bool lock_acquire(struct handle *handle) {
 }
 
 bool lock_acquire_in_a_hurry(struct handle *handle) {
-    enum { HURRY_MS = 60 };
+    enum { HURRY_MS = 150 };
     return lock_acquire_within(handle, "acquire", chance_between(&handle->chance, 1, HURRY_MS));
 }
 
@@ -181,7 +215,7 @@ bool lock_check(struct handle *handle) {
     return status == ZKL_OK || status == ZKL_SUSPECT;
 }
 
-bool lock_verify(struct handle *handle) {
+static bool verify(struct handle *handle) {
     struct call call;
     call_prepare(&call, &handle->caller, "verify");
     history_number(&call.line, "deadline_ms", VERIFY_MS);
@@ -195,7 +229,7 @@ bool lock_verify(struct handle *handle) {
 /* What a holder does in the midst of its work. Returns false if the lock is lost. */
 static bool look(struct handle *handle) {
     enum { VERIFIES = 8 };
-    return chance_once_in(&handle->chance, VERIFIES) ? lock_verify(handle) : lock_check(handle);
+    return chance_once_in(&handle->chance, VERIFIES) ? verify(handle) : lock_check(handle);
 }
 
 static void nap(int64_t time_ms) {
@@ -218,11 +252,32 @@ void lock_hold(struct handle *handle) {
     (void)lock_hold_for(handle, lock_draw_hold(handle));
 }
 
+void lock_hold_and_check(struct handle *handle) {
+    enum { STEP_MS = 2 };
+    for (int64_t left_ms = lock_draw_hold(handle); left_ms > 0; left_ms -= STEP_MS) {
+        nap(STEP_MS);
+        if (!lock_check(handle)) {
+            return;
+        }
+    }
+}
+
+void lock_hold_too_long(struct handle *handle) {
+    enum { TOO_LONG = 3 };
+    bool is_too_long = chance_once_in(&handle->chance, TOO_LONG);
+    nap(is_too_long ? 2 * handle->kind->max_hold_ms : lock_draw_hold(handle));
+    (void)look(handle);
+}
+
 /* ---- Releasing ------------------------------------------------------------------------------- */
 
-void lock_release(struct handle *handle) {
+int64_t lock_draw_release_ms(struct handle *handle) {
     enum { WITHOUT_WAITING = 4 };
-    int64_t timeout_ms = chance_once_in(&handle->chance, WITHOUT_WAITING) ? 0 : RELEASE_MS;
+    return chance_once_in(&handle->chance, WITHOUT_WAITING) ? 0 : RELEASE_MS;
+}
+
+void lock_release(struct handle *handle) {
+    int64_t timeout_ms = lock_draw_release_ms(handle);
     struct call call;
     call_prepare(&call, &handle->caller, "release");
     history_number(&call.line, "deadline_ms", timeout_ms);

@@ -165,7 +165,7 @@ static bool are_complete(struct options *options, char *message) {
         return refuse(message, "--hosts, --history, --name and --kinds are needed");
     }
     for (size_t i = 0; i < options->kind_count; i++) {
-        if (options->kinds[i]->retain_ms > 0 && options->lease_tick_ms == 0) {
+        if (options->kinds[i]->needs_lease && options->lease_tick_ms == 0) {
             return refuse(message, "--kinds %s needs --lease-tick-ms", options->kinds[i]->name);
         }
     }
