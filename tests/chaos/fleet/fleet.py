@@ -78,8 +78,9 @@ class Fleet:
         return [one for one in self.all if one.follower.waits]
 
     def grants(self):
+        """Of the contenders. A member of another make begins anew whenever it was disconnected, and takes its time."""
         self.read()
-        return [one.follower.grants for one in self.all]
+        return [one.follower.grants for one in self.all if one.is_contender]
 
     def all_granted_since(self, before):
         return all(now > then for now, then in zip(self.grants(), before))
