@@ -61,7 +61,8 @@ class Result:
     def print(self, tell):
         told = self.told
         counted = {kind: facts["counted"] for kind, facts in told["faults"].items() if facts["counted"]}
-        tell(f"\n{told['grants']} grants in {told['seconds']} s, {sum(counted.values())} faults of {len(counted)} kinds took effect")
+        tell(f"\n{told['grants']} grants in {told['seconds']} s, {sum(counted.values())} faults of {len(counted)} kinds took "
+             "effect")
         if told["left_out"]:
             tell(f"left out: {', '.join(told['left_out'])}")
         for one in told["examples"]:

@@ -12,6 +12,11 @@ from .shop import Shop
 from .store import Store
 
 
+def is_queue_of(queue, resources):
+    """Its path begins with that of a resource: a striped lock has a queue for each stripe below its own."""
+    return any(resource and queue.startswith(resource) for resource in resources)
+
+
 class Fleet:
     """What the world needs of it: `all`, `holders`, `waiters`, `met`, `grants`, `all_granted_since`, `set_hosts`."""
 
@@ -85,20 +90,28 @@ class Fleet:
     def all_granted_since(self, before):
         return all(now > then for now, then in zip(self.grants(), before))
 
-    def met(self, began, ended, members=None, resource=None):
-        """How many held, and how many waited, at some time between, of one thing: that resource, or one that some of these
+    def is_of(self, queue):
+        """Whether somebody holds or waits for something there, now."""
+        self.read()
+        return any(is_queue_of(queue, span.resources) for one in self.all
+                   for spans in (one.follower.holds, one.follower.waits) for span in list(spans.values()))
+
+    def met(self, began, ended, members=None, queue=None):
+        """How many held, and how many waited, at some time between, of one thing: that queue, or one that some of these
         members held or waited for, or any."""
         self.read()
         held, waited = [], []
-        concerned = set() if resource is None else {resource}
+        concerned = set()
         for one in self.all:
             some = one.follower.meeting(began, ended)
             held += some[0]
             waited += some[1]
             if members is not None and one in members:
-                concerned.update(span.resource for spans in some for span in spans)
-        if members is not None or resource is not None:
-            held, waited = ([span for span in spans if span.resource in concerned] for spans in (held, waited))
+                concerned.update(resource for spans in some for span in spans for resource in span.resources)
+        if queue is not None:
+            held, waited = ([span for span in spans if is_queue_of(queue, span.resources)] for spans in (held, waited))
+        elif members is not None:
+            held, waited = ([span for span in spans if span.resources & concerned] for spans in (held, waited))
         return busiest(held, waited)
 
     # ---- What is done to them --------------------------------------------------------------------

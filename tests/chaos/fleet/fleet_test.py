@@ -10,7 +10,7 @@ import unittest
 
 from result import Result
 from . import mix
-from .follower import Follower, busiest
+from .follower import Follower, Span, busiest
 
 
 class MixTest(unittest.TestCase):
@@ -132,6 +132,10 @@ class FollowerTest(unittest.TestCase):
         self.line(15, "call", "acquire", 2, deadline_ms=0)
         self.assertEqual(self.meeting(20, 20), (0, 0))
 
+    def test_a_set_is_of_all_its_resources(self):
+        self.line(10, "call", "acquire", resources=["/locks/one", "/locks/two"])
+        self.assertEqual(self.follower().waits["c0-1-h0"].resources, {"/locks/one", "/locks/two"})
+
     def test_grants_are_counted(self):
         self.hold_from_20_to_30()
         self.line(50, "return", "acquire", 4, status="ZKL_TIMEOUT")
@@ -139,14 +143,11 @@ class FollowerTest(unittest.TestCase):
 
 
 class BusiestTest(unittest.TestCase):
-    class Span:
-        def __init__(self, who, resource):
-            self.who, self.resource = who, resource
-
     def test_one_thing_has_to_be_held_and_awaited(self):
-        one, other = self.Span("one", "a"), self.Span("other", "b")
+        one, other, third = Span("one", {"resource": "a"}, 1), Span("other", {"resource": "b"}, 1), Span("third", {}, 1)
         self.assertIn(0, busiest([one], [other]))
-        self.assertEqual(busiest([one], [other, self.Span("third", "a")]), (1, 1))
+        third.resources = frozenset("ac")
+        self.assertEqual(busiest([one], [other, third]), (1, 1))
         self.assertEqual(busiest([], []), (0, 0))
 
 

@@ -9,13 +9,13 @@ TOLD = (b'acquire', b'try', b'upgrade', b'release', b'state', b'"start"', b'"end
 
 
 class Span:
-    """Somebody waited for, or held, something for some time."""
+    """Somebody waited for, or held, something for some time: one resource, or those of a set."""
 
-    __slots__ = ("who", "resource", "began", "ended")
+    __slots__ = ("who", "resources", "began", "ended")
 
-    def __init__(self, who, resource, began, ended=None):
+    def __init__(self, who, asked, began, ended=None):
         self.who = who
-        self.resource = resource
+        self.resources = frozenset(asked.get("resources") or (asked.get("resource", ""),))
         self.began = began
         self.ended = ended
 
@@ -69,7 +69,7 @@ class Follower:
         who = line["who"]
         self.asked[who, line.get("call")] = line
         if line["what"] == "acquire" and line.get("deadline_ms") != 0:  # a try does not wait
-            self.waits[who] = Span(who, line.get("resource", ""), line["at"])
+            self.waits[who] = Span(who, line, line["at"])
 
     def answer(self, line):
         """By the call's return, or by its callback where it is asynchronous."""
@@ -84,7 +84,7 @@ class Follower:
             if who in self.holds:
                 self.depths[who] = self.depths.get(who, 1) + (line["what"] != "upgrade")
             else:
-                self.holds[who] = Span(who, asked.get("resource", ""), at)
+                self.holds[who] = Span(who, asked, at)
 
     def release(self, who, at):
         depth = self.depths.pop(who, 1)
@@ -122,6 +122,7 @@ def busiest(held, waited):
     counts = {}
     for place, spans in enumerate((held, waited)):
         for one in spans:
-            counts.setdefault(one.resource, (set(), set()))[place].add(one.who)
+            for resource in one.resources:
+                counts.setdefault(resource, (set(), set()))[place].add(one.who)
     return max(((len(some), len(others)) for some, others in counts.values()),
                key=lambda both: (min(both), sum(both)), default=(0, 0))

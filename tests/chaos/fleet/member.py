@@ -145,6 +145,6 @@ class Contender(Member):
     def command(self):
         fleet = self.fleet
         return (f"{fleet.build}/{PROGRAM}", "--hosts", fleet.hosts, "--history", self.path,
-                "--name", self.called, "--seed", str(fleet.number_of(self.called)), "--kinds", ",".join(self.kinds), "--credentials", "chaos:0",
-                "--handles", str(len(self.kinds)), "--session-timeout-ms", str(fleet.session_ms),
+                "--name", self.called, "--seed", str(fleet.number_of(self.called)), "--kinds", ",".join(self.kinds),
+                "--credentials", "chaos:0", "--handles", str(len(self.kinds)), "--session-timeout-ms", str(fleet.session_ms),
                 "--lease-tick-ms", str(fleet.tick_ms), "--pace-ms", str(fleet.pace_ms), "--store", fleet.store.address)

@@ -299,10 +299,10 @@ class SessionClosed(Fault):
         for number, paths in self.world.servers.sessions().items():
             for path in paths:
                 found.setdefault(os.path.dirname(path), []).append((path[-10:], number))
-        return {path: nodes for path, nodes in found.items() if len(nodes) > 1}
+        return {path: nodes for path, nodes in found.items() if len(nodes) > 1 and self.world.fleet.is_of(path)}
 
     def met(self, ended):
-        return self.world.fleet.met(self.began, ended, resource=self.queue)
+        return self.world.fleet.met(self.began, ended, queue=self.queue)
 
     def begin(self):
         self.world.history.write("hurt", session=f"{self.session:#x}")
