@@ -1,6 +1,7 @@
 #include "handle.h"
 
 #include "kinds.h"
+#include "store.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -44,6 +45,7 @@ static void *play(void *arg) {
         play_round(handle);
     }
     close_if_open(handle);
+    store_leave(handle);
     return NULL;
 }
 

@@ -30,6 +30,11 @@ struct handle {
     zkl_striped_lock *striped_lock;
     zkl_grant grant; /* the last one */
     int holds;       /* how often a reentrant one was acquired */
+    int store;       /* its connection to the store; 0: none */
+    struct {
+        int64_t token, local_number;
+    } claimed;        /* the last token that the store has taken */
+    bool has_no_mark; /* the node of guarded_commit is yet to be made */
 };
 
 /** Prepares the handle with this number, and starts its thread. Returns 0, or an errno. */

@@ -30,6 +30,9 @@ struct kind {
     int64_t retain_ms;
     int64_t max_hold_ms;
     bool needs_lease;
+    /* A holder that looks does so once in so many times instead; 0: never. */
+    int32_t writes_once_in;  /* writes to the store, if there is one */
+    int32_t commits_once_in; /* commits a guarded transaction */
 };
 
 /** Returns the kind of that name, which need not end with a NUL, or NULL. */

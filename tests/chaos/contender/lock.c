@@ -1,5 +1,8 @@
 #include "lock.h"
 
+#include "guarded.h"
+#include "store.h"
+
 #include <stdio.h>
 #include <time.h>
 
@@ -229,6 +232,14 @@ static bool verify(struct handle *handle) {
 /* What a holder does in the midst of its work. Returns false if the lock is lost. */
 static bool look(struct handle *handle) {
     enum { VERIFIES = 8 };
+    const struct kind *kind = handle->kind;
+    if (kind->writes_once_in > 0 && handle->contender->options.store != NULL &&
+        chance_once_in(&handle->chance, kind->writes_once_in)) {
+        return store_write(handle);
+    }
+    if (kind->commits_once_in > 0 && chance_once_in(&handle->chance, kind->commits_once_in)) {
+        return guarded_commit(handle);
+    }
     return chance_once_in(&handle->chance, VERIFIES) ? verify(handle) : lock_check(handle);
 }
 

@@ -150,7 +150,8 @@ static bool read_one(int number, const char *text, struct options *options, char
         return read_count("pace-ms", text, 0, INT32_MAX / 2, &options->pace_ms, message);
     case STORE:
         options->store = text;
-        return true;
+        return strchr(text, ':') != NULL ||
+               refuse(message, "--store takes ADDRESS:PORT, not \"%s\"", text);
     case CREDENTIALS:
         options->credentials = text;
         return true;
