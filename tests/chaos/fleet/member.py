@@ -16,6 +16,12 @@ DISK_SIZE = "64m"
 PAUSE_S = 0.2
 
 
+def state_of(pid):
+    """What the kernel says of a process: one letter."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
 class Member:
     """What the faults of world/ and the fleet need of it. A process is begun with the name NAME-N, which is used once; all
     of them write one history."""
@@ -129,8 +135,7 @@ class Member:
             file.write(struct.pack("=q", seconds))
 
     def kernel_state(self):
-        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0]
+        return state_of(self.process.pid)
 
 
 class Contender(Member):

@@ -8,6 +8,7 @@ import threading
 import time
 
 from world.servers import TOP
+from .member import state_of
 
 sys.path.insert(0, f"{TOP}/examples/inventory")
 from buyers import Buyer, contradictions, differences
@@ -41,6 +42,16 @@ class OnAMachine(Instance):
     def take_line(self, one):
         super().take_line(one)
         del self.log[:-LINES_KEPT]
+
+    def kill(self):
+        """The keeper buries it."""
+        self.process.kill()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kernel_state(self):
+        return state_of(self.process.pid)
 
     def judge_end(self, status):
         """It ends when it is told to, or is killed."""
@@ -93,6 +104,9 @@ class Shop:
                 raise OSError(f"the shop does not take {sku}: {answer}")
         for one in (self.keeper, self.looker, *self.customers):
             one.start()
+
+    def living(self):
+        return [one for one in self.instances if one.process.poll() is None]
 
     def set_hosts(self, hosts):
         """An instance cannot be told; those that begin from now on know."""

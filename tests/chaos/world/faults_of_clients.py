@@ -94,6 +94,29 @@ class Stopped(OfAClient):
             self.tell("resume")
 
 
+class OfTheShop:
+    """An instance of the inventory service, whose customers order all the time."""
+
+    def choose(self):
+        shop = self.world.fleet.shop
+        if shop is None:
+            raise NotSeen("there is no shop")
+        self.hit = self.chance.choice(wait_until(shop.living, "an instance of the shop lives"))
+        self.target = self.hit.name
+        self.process = self.hit.process
+
+    def members(self):
+        return None
+
+
+class InstanceKilled(OfTheShop, Killed):
+    name = "instance of the shop killed"
+
+
+class InstanceStopped(OfTheShop, Stopped):
+    name = "instance of the shop stopped beyond its session"
+
+
 class ClockStepped(OfAClient):
     """CLOCK_REALTIME of one process, an hour ahead or back."""
 
@@ -322,5 +345,5 @@ class SessionClosed(Fault):
         return {"session that the leader does not know any more": f"{self.session:#x}"} if gone else {}
 
 
-FAULTS = {one.name: one for one in (Killed, Stopped, ClockStepped, NoMoreMemory, OutOfMemory, NoMoreDescriptors, Forked,
-                                    CredentialsRotated, DiskFull, SessionClosed)}
+FAULTS = {one.name: one for one in (Killed, Stopped, InstanceKilled, InstanceStopped, ClockStepped, NoMoreMemory, OutOfMemory,
+                                    NoMoreDescriptors, Forked, CredentialsRotated, DiskFull, SessionClosed)}
