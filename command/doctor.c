@@ -105,6 +105,12 @@ static void judge_version(doctor *self, const char *server, const char *text) {
     } else if (number < 30900) {
         doctor_find(self, LEVEL_WARNING, server,
                     "version %d.%d.%d: it gets no fixes any more, or few", major, minor, patch);
+    } else if (number == 30903) {
+        doctor_find(self, LEVEL_WARNING, server,
+                    "version %d.%d.%d: it can lose what was committed when the leader changes "
+                    "(ZOOKEEPER-4925); update it, or start each server with "
+                    "-Dzookeeper.forceSnapshotSync=true, which doctor cannot see",
+                    major, minor, patch);
     } else {
         doctor_find(self, LEVEL_OK, server, "version %d.%d.%d", major, minor, patch);
     }

@@ -104,8 +104,16 @@ class Servers(CommandTest):
         return json.loads(out)
 
     def assert_doctor_minds_only(self, *expected, options=()):
-        found = self.findings(*options)
+        """But for the version, whose defect the command line of the unit avoids: no server tells that."""
+        found = [one for one in self.findings(*options) if "which doctor cannot see" not in one["text"]]
         self.assertEqual([(one["level"], one["about"]) for one in found if one["level"] != "ok"], list(expected), found)
+
+    def test_servers_catch_up_by_snapshots(self):
+        """So says the log of whoever follows: 3.9.3 loses commits otherwise."""
+        for number in range(3):
+            with open(self.path(f"zk{number + 1}") + "/output", encoding="utf-8") as output:
+                log = output.read()
+            self.assertTrue("Getting a snapshot from leader" in log or "LEADING - LEADER ELECTION TOOK" in log, log[-2000:])
 
     def test_doctor_finds_nothing_to_mend_there(self):
         """What it cannot know is that a firewall keeps strangers away."""

@@ -295,7 +295,7 @@ class ShowsBesideStrangers(CommandTest):
         self.assertIn("belongs to somebody whose node may not be read", broken.stderr)
 
 
-WELL = ("Zookeeper version: 3.9.3-x, built on y\nLatency min/avg/max: 0/0.1/2\nOutstanding: 0\n"
+WELL = ("Zookeeper version: 3.9.4-x, built on y\nLatency min/avg/max: 0/0.1/2\nOutstanding: 0\n"
         "Mode: follower\n")
 
 
@@ -334,7 +334,8 @@ class Doctor(CommandTest):
     def test_finds_three_servers_well(self):
         found = self.findings(0)
         for server in HOSTS.split(","):
-            for text in "^version 3", "^latency .* \\d+ requests outstanding$", "^(leader|follower)$", "^tickTime 500 ms, tick-time 2 s$":
+            self.assertTrue([one for one in found if one["about"] == server and re.search("^version 3", one["text"])], found)
+            for text in "^latency .* \\d+ requests outstanding$", "^(leader|follower)$", "^tickTime 500 ms, tick-time 2 s$":
                 self.assert_finds("ok", server, text, found)
         self.assertEqual(sum(one["text"] == "leader" for one in found), 1)
         self.assert_finds("ok", "ensemble", "^3 of 3 servers serve$", found)
@@ -377,9 +378,13 @@ class Doctor(CommandTest):
 
     def test_finds_versions_with_defects(self):
         for level, version in (("bad", "3.5.0"), ("bad", "3.6.3"), ("bad", "3.7.1"), ("bad", "3.8.0"), ("warning", "3.6.4"),
-                               ("warning", "3.8.4"), ("ok", "3.9.0"), ("ok", "4.0.0")):
+                               ("warning", "3.8.4"), ("ok", "3.9.0"), ("ok", "3.9.2"), ("warning", "3.9.3"), ("ok", "3.9.4"),
+                               ("ok", "4.0.0")):
             with self.subTest(version):
-                self.assert_finds_beside(level, f"^version {version}", WELL.replace("3.9.3", version), level == "bad")
+                self.assert_finds_beside(level, f"^version {version}", WELL.replace("3.9.4", version), level == "bad")
+
+    def test_names_the_setting_that_keeps_commits(self):
+        self.assert_finds_beside("warning", "ZOOKEEPER-4925.*-Dzookeeper.forceSnapshotSync=true", WELL.replace("3.9.4", "3.9.3"))
 
     def test_shows_nothing_of_a_server_that_a_terminal_would_obey(self):
         address = self.listen(WELL.replace("follower", "\x1b]0;owned\x07follower\u202e"))

@@ -32,9 +32,6 @@ reconfigEnabled=true
 standaloneEnabled=false
 extendedTypesEnabled=true"""
 OPTIONS = " ".join((
-    # 3.9.3 loses commits on its own: a server that has caught up by a part of the log hands that part's successors on
-    # without it when it leads (ZOOKEEPER-4925, mended in 3.9.4). So all catch up by the whole.
-    "-Dzookeeper.forceSnapshotSync=true",
     # Servers start often, and a start costs less so.
     "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dzookeeper.preAllocSize=1024",
     f"-Xlog:gc:file={COLLECTIONS}:uptime:filecount=0",
