@@ -107,6 +107,7 @@ ZKL_API int zkl_queue_describe(zkl_client *client, const char *resource, int64_t
 
 /* ---- All resources ---------------------------------------------------------- */
 
+/** One resource that has a node, or one stripe. */
 typedef struct zkl_resource {
     size_t struct_size; /* of the library's struct; later versions append */
     const char *name;   /* below the lock root, as zkl_lock_open takes it; or a stripe */
@@ -114,6 +115,7 @@ typedef struct zkl_resource {
     int status;         /* ZKL_OK, or why it could not be read: then contenders is 0 */
 } zkl_resource;
 
+/** Resources, by name. */
 typedef struct zkl_resource_list {
     size_t count;
     const zkl_resource *const *resources;
@@ -154,6 +156,7 @@ typedef struct zkl_deadlock {
     const zkl_deadlock_wait *const *waits;
 } zkl_deadlock;
 
+/** What zkl_deadlocks_find found. */
 typedef struct zkl_deadlocks {
     size_t count;
     const zkl_deadlock *const *deadlocks;

@@ -72,9 +72,9 @@ typedef enum zkl_dispatch {
  */
 typedef void zkl_acquire_callback(void *arg, int status, const zkl_grant *grant);
 
-/** How a call ended. status: what the blocking call would have returned. */
+/** How a call ended. `status` is what the blocking call would have returned. */
 typedef void zkl_status_callback(void *arg, int status);
-/** The same, for a release. */
+/** How a release ended: as zkl_status_callback. */
 typedef zkl_status_callback zkl_release_callback;
 
 /**
@@ -199,8 +199,8 @@ ZKL_API int zkl_client_event_descriptor(zkl_client *client, int *descriptor);
  * once zkl_client_close has begun. The close waits for a running dispatch, and then runs the
  * remaining callbacks itself.
  *
- * Does not block, unless a callback does. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (as above) or
- * ZKL_IN_CALLBACK.
+ * Does not block, unless a callback does. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (also if the client
+ * was not opened with ZKL_DISPATCH_CALLER) or ZKL_IN_CALLBACK.
  */
 ZKL_API int zkl_client_dispatch(zkl_client *client, size_t *count);
 

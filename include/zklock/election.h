@@ -41,19 +41,21 @@ extern "C" {
 /** One candidate for one resource. */
 typedef struct zkl_election zkl_election;
 
-/** This candidate now leads. term: the fencing token of its grant. */
+/** This candidate now leads. `term` is the fencing token of its grant. */
 typedef void zkl_elected_callback(void *arg, int64_t term);
 
-/** This candidate no longer leads. reason: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED or
+/** This candidate no longer leads. `reason` is ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED or
  *  ZKL_NODE_DELETED. */
 typedef void zkl_leadership_lost_callback(void *arg, int64_t term, int reason);
 
-/** Somebody asks the leader to resign, with zkl_node_revoke of administration.h or with Curator's
+/** Somebody asks the leader to resign: with zkl_node_revoke of administration.h or with Curator's
  *  Revoker. The term goes on unless you resign. Compare `term` with the token of zkl_lock_info
  *  first: another thread may have resigned it and won a new one. */
 typedef void zkl_resignation_asked_callback(void *arg, int64_t term);
 
 /**
+ * What a candidate is opened with. 0 and NULL are the default of each field.
+ *
  * The callbacks run where all callbacks of the client run, one at a time and in order: on its own
  * thread, or in zkl_client_dispatch. They may make any call that does not block, including
  * zkl_election_resign with a timeout of 0 and zkl_election_close.
@@ -115,13 +117,13 @@ ZKL_CHECKED_API int zkl_election_open(zkl_client *client, const char *resource,
  * timeout_ms  ZKL_FOREVER, or the deadline; 0: leads at once or not at all, as a try.
  * term        receives the term on ZKL_OK, else 0; may be NULL.
  *
- * Blocks. The statuses are as in zkl_lock_acquire(): ZKL_OK (this candidate leads),
- * ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_DISCONNECTED, ZKL_SESSION_EXPIRED,
- * ZKL_LEASE_ENDED, ZKL_NODE_DELETED, ZKL_ALREADY_HELD (it leads; or it has led and lost: call
- * zkl_election_resign first), ZKL_HANDLE_IN_USE, ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE,
- * ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED or
- * ZKL_SEQUENCE_EXHAUSTED. On ZKL_ALREADY_HELD, ZKL_INVALID_ARGUMENT and ZKL_IN_CALLBACK nothing has
- * changed. On every other status but ZKL_OK it does not lead, and elected does not come.
+ * Blocks until elected, cancelled or past the deadline. The statuses are as in zkl_lock_acquire():
+ * ZKL_OK (this candidate leads), ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_DISCONNECTED,
+ * ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_NODE_DELETED, ZKL_ALREADY_HELD (it leads; or it has led
+ * and lost: call zkl_election_resign first), ZKL_HANDLE_IN_USE, ZKL_TOO_MANY_REQUESTS,
+ * ZKL_LEASE_IMPOSSIBLE, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED
+ * or ZKL_SEQUENCE_EXHAUSTED. On ZKL_ALREADY_HELD, ZKL_INVALID_ARGUMENT and ZKL_IN_CALLBACK nothing
+ * has changed. On every other status but ZKL_OK it does not lead, and elected does not come.
  *
  * ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED and ZKL_NODE_DELETED mean: elected, but lost before this
  * call returned. Campaign again, at once; no resign is needed, because there is no term to end.

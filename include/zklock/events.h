@@ -27,7 +27,7 @@ typedef enum zkl_lock_state {
     ZKL_STATE_CONTENDED = 7         /* ... somebody waits for it */
 } zkl_lock_state;
 
-/** The name of a state, for example "held". Static, never NULL. */
+/** The name of a state. Returns a static string, for example "held", never NULL. Does not block. */
 ZKL_API const char *zkl_lock_state_name(int state);
 
 /** A change in the state of a lock that is held. Valid during the callback only. */

@@ -17,6 +17,8 @@ extern "C" {
 #define ZKL_HAND_OFFS_MAX 1000000
 
 /**
+ * Lets handles of one client share a place in the queue.
+ *
  * Handles of one client with the same resource and the same values of hand_offs, hand_off_ms,
  * retain_ms, fail_on_session_expiry, revocable, node_acl and parent_acl share one place in the
  * queue for each mode: the client keeps the node, and lends it to one of them after the other

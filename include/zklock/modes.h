@@ -14,10 +14,11 @@
 extern "C" {
 #endif
 
+/** How a lock is held, and whom it waits for. */
 typedef enum zkl_mode {
     ZKL_EXCLUSIVE = 0, /* waits for every earlier request. Curator's read/write lock does
-                          not see it: see 8. of zklock.h. For a handle with the option `permits`:
-                          one permit, which waits while at least `permits` earlier
+                          not see it: see 8. at the top of zklock.h. For a handle with the option
+                          `permits`: one permit, which waits while at least `permits` earlier
                           requests exist; no other mode is allowed there */
     ZKL_READ = 1,      /* waits for earlier requests other than readers */
     ZKL_WRITE = 2,     /* waits for every earlier request. Its node has the name of a
@@ -29,7 +30,7 @@ typedef enum zkl_mode {
                           exclusive */
 } zkl_mode;
 
-/** The name of a mode, for example "read". Static, never NULL. */
+/** The name of a mode. Returns a static string, for example "read", never NULL. Does not block. */
 ZKL_API const char *zkl_lock_mode_name(int mode);
 
 /**
@@ -39,11 +40,12 @@ ZKL_API const char *zkl_lock_mode_name(int mode);
  *
  * timeout_ms  how long to wait for the servers' answer: ZKL_FOREVER, or >= 0.
  *
- * Blocks. Returns ZKL_OK (held for reading, now or before); ZKL_PENDING (no answer in time: it
- * continues, and zkl_lock_info shows the mode); ZKL_LOST; ZKL_NOT_HELD (also if released
- * meanwhile); ZKL_INVALID_ARGUMENT (also if held with ZKL_EXCLUSIVE, or as a permit); ZKL_NOT_OWNER
- * (reentrant handles); ZKL_HANDLE_IN_USE (another change is under way); ZKL_NO_PERMISSION,
- * ZKL_QUOTA_EXCEEDED and ZKL_SERVER_REFUSED (still held for writing).
+ * Blocks until they have answered, or until the deadline. Returns ZKL_OK (held for reading, now or
+ * before); ZKL_PENDING (no answer in time: it continues, and zkl_lock_info shows the mode);
+ * ZKL_LOST; ZKL_NOT_HELD (also if released meanwhile); ZKL_INVALID_ARGUMENT (also if held with
+ * ZKL_EXCLUSIVE, or as a permit); ZKL_NOT_OWNER (reentrant handles); ZKL_HANDLE_IN_USE (another
+ * change is under way); ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED and ZKL_SERVER_REFUSED (still held
+ * for writing).
  */
 ZKL_API int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
 

@@ -27,6 +27,7 @@ extern "C" {
 
 /* ---- Log ----------------------------------------------------------------- */
 
+/** How important a log record is. */
 typedef enum zkl_log_level {
     ZKL_LOG_ERROR = 1,
     ZKL_LOG_WARN = 2,
@@ -63,7 +64,8 @@ typedef enum zkl_log_event {
 #undef ZKL_LOG_EVENT_ENUM
 } zkl_log_event;
 
-/** The name of a log event, for example "acquired". Static, never NULL. */
+/** The name of a log event. Returns a static string, for example "acquired", never NULL. Does not
+ *  block. */
 ZKL_API const char *zkl_log_event_name(int event);
 
 /**

@@ -13,11 +13,13 @@
 extern "C" {
 #endif
 
-/** Longest ACL, in bytes without the NUL, and its most entries. */
+/** Longest ACL, in bytes without the NUL. */
 #define ZKL_ACL_MAX 1024
+/** Most entries of an ACL. */
 #define ZKL_ACL_ENTRIES_MAX 16
-/** Most credentials of a client; longest scheme and longest secret of one, in bytes. */
+/** Most credentials of a client. */
 #define ZKL_CREDENTIALS_MAX 16
+/** Longest scheme and longest secret of a credential, in bytes. */
 #define ZKL_SCHEME_MAX 31
 #define ZKL_SECRET_MAX 4096
 

@@ -58,6 +58,7 @@ extern "C" {
 
 /* ---- Beginning and end -------------------------------------------------------------- */
 
+/** What a simulation is begun with. */
 typedef struct zkl_testing_options {
     size_t struct_size;
     /** All random choices are drawn from it. 0: 1. */
@@ -122,7 +123,7 @@ ZKL_API uint64_t zkl_testing_random(uint64_t bound);
  */
 #define ZKL_TESTING_EXPECT(condition)                                                              \
     ((condition) ? (void)0 : zkl_testing_expectation_failed(__FILE__, __LINE__, #condition))
-/** For ZKL_TESTING_EXPECT. Does not return. */
+/** Ends the program, for ZKL_TESTING_EXPECT. Does not return. */
 ZKL_API void zkl_testing_expectation_failed(const char *file, int line, const char *condition);
 
 /* ---- Time --------------------------------------------------------------------------- */
@@ -130,7 +131,7 @@ ZKL_API void zkl_testing_expectation_failed(const char *file, int line, const ch
 /** Virtual time since zkl_testing_begin. */
 ZKL_API int64_t zkl_testing_now_ms(void);
 
-/** Waits: lets time pass. 0: lets other tasks take their turns, at this moment. */
+/** Waits, and lets time pass. 0: lets other tasks take their turns, at this moment. */
 ZKL_API void zkl_testing_sleep(int64_t ms);
 
 /**
@@ -195,13 +196,13 @@ ZKL_API void zkl_testing_pause(zkl_testing_process *process, int64_t ms);
 /* ---- Faults of clients: their sessions and connections ------------------------------ */
 
 /**
- * The servers begin to end the client's sessions, as if they had not heard from it for its timeout.
- * When this returns, nothing has changed yet, for the servers or for the client: that takes time to
- * pass, a few milliseconds, as in zkl_testing_sleep or any call that waits. First its nodes are
- * deleted, and its locks can be granted to others. Its connection breaks. It learns why when it
- * connects again, and opens another session. So its grants are held, SUSPECT, then LOST with the
- * reason ZKL_SESSION_EXPIRED: zkl_testing_wait_for_state waits for that. Waits if the servers are
- * electing a leader.
+ * Ends the client's sessions: the servers begin to, as if they had not heard from it for its
+ * timeout. When this returns, nothing has changed yet, for the servers or for the client: that
+ * takes time to pass, a few milliseconds, as in zkl_testing_sleep or any call that waits. First its
+ * nodes are deleted, and its locks can be granted to others. Its connection breaks. It learns why
+ * when it connects again, and opens another session. So its grants are held, SUSPECT, then LOST
+ * with the reason ZKL_SESSION_EXPIRED: zkl_testing_wait_for_state waits for that. Waits if the
+ * servers are electing a leader.
  */
 ZKL_API void zkl_testing_expire_session(zkl_client *client);
 
@@ -220,6 +221,7 @@ ZKL_API void zkl_testing_disconnect(zkl_client *client, int64_t ms);
  */
 ZKL_API void zkl_testing_partition(zkl_client *client, int64_t ms);
 
+/** A request whose reply is to be lost. */
 typedef enum zkl_testing_request {
     ZKL_TESTING_CREATE = 0, /* an acquire queues: it makes the contender's node */
     ZKL_TESTING_DELETE = 1  /* a release, or an acquire that gives up, leaves */
@@ -241,17 +243,17 @@ ZKL_API void zkl_testing_lose_reply(zkl_client *client, zkl_testing_request requ
 
 /** Stops all servers. They keep what is committed. Clients are disconnected. */
 ZKL_API void zkl_testing_stop_servers(void);
-/** Starts them again. They elect a leader, which restarts every session's timeout; clients
+/** Starts all servers again. They elect a leader, which restarts every session's timeout; clients
  *  reconnect on their own. */
 ZKL_API void zkl_testing_start_servers(void);
-/** The leader steps down: connections break, and nobody is answered until another is elected
+/** Lets the leader step down: connections break, and nobody is answered until another is elected
  *  (within two seconds). */
 ZKL_API void zkl_testing_elect_leader(void);
-/** For for_ms, every commit takes by_ms longer: slow disks. */
+/** Slows the servers down: for for_ms, every commit takes by_ms longer, as with slow disks. */
 ZKL_API void zkl_testing_slow_servers(int64_t by_ms, int64_t for_ms);
 /**
- * From now on things go wrong at random, this often in a million messages: a connection breaks, and
- * the request is carried out, or not, or late; a message or a commit is slow; a server takes no
+ * Lets things go wrong at random, this often in a million messages: a connection breaks, and the
+ * request is carried out, or not, or late; a message or a commit is slow; a server takes no
  * connection. 10,000 is a lot. 0 ends it.
  */
 ZKL_API void zkl_testing_set_failure_rate(uint32_t per_million);

@@ -12,13 +12,15 @@
 extern "C" {
 #endif
 
-/** Most operations of a transaction (zkl_transaction_begin), and longest path of one in bytes. */
+/** Most operations of a transaction (zkl_transaction_begin). */
 #define ZKL_TRANSACTION_OPERATIONS_MAX 1000
+/** Longest path of an operation, in bytes. */
 #define ZKL_TRANSACTION_PATH_MAX 1024
 /** Most bytes of a transaction. Each operation counts its data, its path with the chroot, and
  *  ZKL_TRANSACTION_OVERHEAD. Servers accept requests of 1,048,575 bytes, unless they are
  *  configured otherwise (jute.maxbuffer). */
 #define ZKL_TRANSACTION_BYTES_MAX 1000000
+/** What each operation counts beside its data and path, in bytes. */
 #define ZKL_TRANSACTION_OVERHEAD 64
 
 /**
@@ -64,9 +66,9 @@ enum { ZKL_CREATE_PERSISTENT = 0, ZKL_CREATE_EPHEMERAL = 1, ZKL_CREATE_SEQUENTIA
 ZKL_API int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **transaction);
 
 /**
- * Add an operation: create a node (with the parent_acl of the lock), set a node's data, delete a
- * node, or check that it exists. Operations are carried out in the order in which they were added,
- * and each sees the effects of those before it.
+ * Add an operation to a transaction: create a node (with the parent_acl of the lock), set a node's
+ * data, delete a node, or check that it exists. Operations are carried out in the order in which
+ * they were added, and each sees the effects of those before it.
  *
  * path     absolute, below the chroot of the client's host list; at most ZKL_TRANSACTION_PATH_MAX
  *          bytes of names that ZooKeeper accepts. The parent of a created node must exist.
@@ -74,9 +76,9 @@ ZKL_API int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **transaction)
  * flags    ZKL_CREATE_PERSISTENT, or a combination of the others.
  * version  that the node must have, or ZKL_ANY_VERSION.
  *
- * No I/O; these do not block, and may be called from a callback. Each returns ZKL_OK,
- * ZKL_INVALID_ARGUMENT (also beyond ZKL_TRANSACTION_OPERATIONS_MAX or ZKL_TRANSACTION_BYTES_MAX) or
- * ZKL_HANDLE_IN_USE (see zkl_transaction_commit_async).
+ * No I/O; these do not block, and may be called from a callback. Any thread, one at a time. Each
+ * returns ZKL_OK, ZKL_INVALID_ARGUMENT (also beyond ZKL_TRANSACTION_OPERATIONS_MAX or
+ * ZKL_TRANSACTION_BYTES_MAX) or ZKL_HANDLE_IN_USE (see zkl_transaction_commit_async).
  */
 ZKL_API int zkl_transaction_create(zkl_transaction *transaction, const char *path, const void *data,
                                    size_t size, int flags);

@@ -125,6 +125,7 @@ extern "C" {
 
 /* ---- Client: a ZooKeeper session ---------------------------------------- */
 
+/** What a client is opened with. 0 and NULL are the default of each field. */
 typedef struct zkl_client_options {
     size_t struct_size; /* see ZKL_CLIENT_OPTIONS_INIT */
     /** Requested from the servers, which may change it; see zkl_client_info. A crashed holder's
@@ -237,18 +238,19 @@ ZKL_CHECKED_API int zkl_client_open(const char *hosts, const zkl_client_options 
  * Lock handles must still be closed; every other call on them returns ZKL_CLOSED. Do not use the
  * client handle again.
  *
- * Returns ZKL_OK: the servers confirmed that all nodes of this client are gone.
- * ZKL_PENDING: that is not confirmed, so a node may be left. You need not do anything: it goes with
- * its session, at once if the servers heard of the session's end, otherwise after the session
+ * Blocks as said above. Returns
+ *   ZKL_OK       the servers confirmed that all nodes of this client are gone
+ *   ZKL_PENDING  that is not confirmed, so a node may be left. You need not do anything: it goes
+ * with its session, at once if the servers heard of the session's end, otherwise after the session
  * timeout. (If the client gave a session up because it did not answer, and opened another, that
  * session may live as long; its nodes are known to be gone when the client has been connected for
- * two session timeouts since.)
- * On ZKL_INVALID_ARGUMENT (timeout_ms < 0), ZKL_IN_CALLBACK and ZKL_FORKED the client is left
- * open. Call it once, from one thread: a second call returns ZKL_CLOSED, or ZKL_INVALID_ARGUMENT
- * once the last lock handle of the client is closed too.
+ * two session timeouts since.) On ZKL_INVALID_ARGUMENT (timeout_ms < 0), ZKL_IN_CALLBACK and
+ * ZKL_FORKED the client is left open. Call it once, from one thread: a second call returns
+ * ZKL_CLOSED, or ZKL_INVALID_ARGUMENT once the last lock handle of the client is closed too.
  */
 ZKL_API int zkl_client_close(zkl_client *client, int64_t timeout_ms);
 
+/** What zkl_client_info says of a client. */
 typedef struct zkl_client_information {
     size_t struct_size;         /* see ZKL_CLIENT_INFORMATION_INIT */
     int connected;              /* 1 or 0, at this moment; 1: all its sessions are connected */
@@ -292,10 +294,10 @@ ZKL_CHECKED_API int zkl_client_set_hosts(zkl_client *client, const char *hosts);
 
 /**
  * Whose names the nodes of a handle have. A library waits only for nodes with the names that it
- * knows, so this decides who waits for the handle: see 8. above. The handle itself waits for all
- * names: with ZKL_NAMING_CURATOR whatever they are; with another naming it shares the resource only
- * with contenders of that naming, and fails with ZKL_USED_DIFFERENTLY behind any other, because the
- * library that it is to share with would not see that one.
+ * knows, so this decides who waits for the handle: see 8. at the top of zklock.h. The handle itself
+ * waits for all names: with ZKL_NAMING_CURATOR whatever they are; with another naming it shares the
+ * resource only with contenders of that naming, and fails with ZKL_USED_DIFFERENTLY behind any
+ * other, because the library that it is to share with would not see that one.
  */
 typedef enum zkl_naming {
     /** Those of Curator's InterProcessMutex (ZKL_EXCLUSIVE) and InterProcessReadWriteLock (ZKL_READ
@@ -310,6 +312,7 @@ typedef enum zkl_naming {
     ZKL_NAMING_LEADER_LATCH = 2
 } zkl_naming;
 
+/** What a contender is opened with. 0 and NULL are the default of each field. */
 typedef struct zkl_lock_options {
     size_t struct_size; /* see ZKL_LOCK_OPTIONS_INIT */
     /** If the session expires during an acquire: 0: join the queue again, at its
@@ -450,7 +453,8 @@ typedef struct zkl_grant {
  * replies to its own requests, which end with the connection at the latest.
  *
  * On every status but ZKL_OK this call has not acquired the lock, and a node that it made is
- * deleted in the background. Returns ZKL_OK, or
+ * deleted in the background. Returns
+ *   ZKL_OK                  granted: the lock is held
  *   ZKL_BUSY                only a try
  *   ZKL_TIMEOUT             not granted in time: earlier requests were there, or the servers did
  *                           not answer; zkl_error_message says which
@@ -502,7 +506,7 @@ ZKL_API int zkl_lock_cancel(zkl_lock *lock);
  *                not held, or -1 if the client keeps no lease. "May I work for
  *                300 ms more?" is `lease_left_ms >= 300`, with either status.
  *
- * Returns ZKL_OK (held, as far as is known: see the caveats above), ZKL_SUSPECT
+ * Returns ZKL_OK (held, as far as is known: see 2. of zklock.h), ZKL_SUSPECT
  * (disconnected, or no answer has come for two thirds of the session timeout, for
  * example after a stop of this process: stop, or rely on the lease or on the
  * fencing token), ZKL_LOST (final until zkl_lock_release; never ZKL_OK again) or
@@ -534,6 +538,7 @@ ZKL_CHECKED_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms)
  */
 ZKL_CHECKED_API int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms);
 
+/** What zkl_lock_info says of a handle. */
 typedef struct zkl_lock_information {
     size_t struct_size; /* see ZKL_LOCK_INFORMATION_INIT */
     zkl_lock_state state;
@@ -661,18 +666,18 @@ typedef enum zkl_status {
 } zkl_status;
 
 /**
- * The text of a status. Never NULL; "unknown status" for any other number.
- * The string is static. Any thread; does not block.
+ * The text of a status. Returns a static string, never NULL: "unknown status" for any other number.
+ * Any thread; does not block.
  */
 ZKL_API const char *zkl_strerror(int status);
 
-/** The name of a status, for example "ZKL_TIMEOUT"; "unknown" for any other number. As
- *  zkl_strerror. */
+/** The name of a status. Returns a static string, for example "ZKL_TIMEOUT"; "unknown" for any
+ *  other number. Any thread; does not block. */
 ZKL_API const char *zkl_status_name(int status);
 
 /**
- * Details of this thread's last zklock call, in addition to its status. For wrong input: the input
- * and the rule. For an acquire that failed, for example:
+ * The details of this thread's last zklock call, in addition to its status. For wrong input: the
+ * input and the rule. For an acquire that failed, for example:
  *
  *     ZKL_TIMEOUT         resource "backup": behind 1 request for 10000 ms
  *     ZKL_DISCONNECTED    resource "backup": not connected for 9200 ms; last: 127.0.0.1:2181:
@@ -683,13 +688,14 @@ ZKL_API const char *zkl_status_name(int status);
  * In the callback of an asynchronous call it is what the blocking call would have left. In every
  * other callback it is empty at first. The text is for people, and may change.
  *
- * Never NULL; the empty string if zkl_strerror says everything. The string is valid until this
+ * Returns the empty string, never NULL, if zkl_strerror says everything. It is valid until this
  * thread's next call that takes a handle or hosts; void close and free functions do not change it.
  * Any thread; does not block.
  */
 ZKL_API const char *zkl_error_message(void);
 
-/** The version of the linked library, for example "0.1.0". Static. */
+/** The version of the linked library. Returns a static string, for example "0.1.0". Does not
+ *  block. */
 ZKL_API const char *zkl_version(void);
 
 /* ---- Scope helpers ----------------------------------------------------- */
