@@ -1,0 +1,16 @@
+# Removes the files that MANIFEST names, and the directories of ours that are empty then. With DESTDIR, as the
+# installation had it.
+if(NOT EXISTS ${MANIFEST})
+    message(FATAL_ERROR "${MANIFEST} is not there: this build has installed nothing")
+endif()
+file(STRINGS ${MANIFEST} files)
+foreach(file IN LISTS files)
+    set(file $ENV{DESTDIR}${file})
+    message(STATUS "Removing ${file}")
+    file(REMOVE ${file})
+    get_filename_component(directory ${file} DIRECTORY)
+    file(GLOB left LIST_DIRECTORIES true ${directory}/* ${directory}/.*)
+    if(directory MATCHES "/zklock$" AND NOT left)
+        file(REMOVE_RECURSE ${directory})
+    endif()
+endforeach()
