@@ -1,4 +1,5 @@
-"""The arithmetic of verdicts and claims, on results that are made up; and docs/comparison.md is what its JSON gives.
+"""The arithmetic of verdicts and claims, on results that are made up; and docs/comparison.md and the figures of docs/faq.md
+are what the JSON gives.
 
     cd bench && python3 -m unittest comparison.page_test
 """
@@ -222,6 +223,7 @@ class Claims(unittest.TestCase):
             self.assertEqual({verdict for _, _, verdict in claims.claims(Readings(made))}, {"not measured"})
             self.assertTrue(all(claims.against(Readings(made))))
             self.assertTrue(all(figures for _, _, figures in claims.guide(Readings(made))))
+            self.assertTrue(all("not measured" in answer for answer in claims.answers(Readings(made)).values()))
 
     def database(self, **ratios):
         made = results(mechanism("row-for-update"), mechanism("zklock"), mechanism("redis-random-value"),
@@ -310,6 +312,16 @@ class Claims(unittest.TestCase):
         self.assertIn("zklock with its token does no better here", of(0))
         self.assertNotIn("zklock with its token does no better here", of(1))
         self.assertIn("late-write 1 of 50 rounds): **not enough**", of(1))
+
+    def test_an_answer_sets_a_lock_beside_zklock_without_a_fence_and_with_one(self):
+        made = results(*(mechanism(name, [cell("late-write", 20, 20), cell("late-write", 0, 20, True)], token="a number")
+                         for name in ("zklock", "etcd-lock-service")),
+                       speed={"8x1": {"etcd-lock-service": slices([0.5, 0.4, 0.6])}})
+        said = claims.answers(Readings(made))["etcd"]
+        self.assertIn("without a fence: `etcd-lock-service` 100 % of rounds, in the mean of 1 experiments; `zklock` 100 %",
+                      said)
+        self.assertIn("With a fence: `etcd-lock-service` 0 of 20 rounds (≤ 14 %); `zklock` 0 of 20 rounds", said)
+        self.assertIn("Slower than zklock", said)
 
     def test_a_lock_that_sold_twice_in_any_experiment_is_not_enough(self):
         cells = [*(cell(name, 0, 20) for name in readings.OVERSELLING), cell("waiter-lease-ended", 20, 20)]

@@ -263,6 +263,24 @@ def zookeeper(readings):
             f" {listed(longest) or 'not measured'}.")
 
 
+# ---- Answers of docs/faq.md ------------------------------------------------------------------------------------------
+
+def answers(readings):
+    """By the name of the place that each has on the page."""
+    return {"row": f"{enough(readings, 'row-for-update')} {pace(readings, 'row-for-update')}",
+            "redis": f"{sold_twice_beside_zklock(readings, 'redis-random-value', 'redis-counter-durable')}"
+                     f" {pace(readings, 'redis-random-value')}",
+            "etcd": f"{sold_twice_beside_zklock(readings, 'etcd-lock-service', 'etcd-lock-service')}"
+                    f" {pace(readings, 'etcd-lock-service')} {stops_after_a_crowd(readings)}"}
+
+
+def sold_twice_beside_zklock(readings, name, fenced):
+    """`fenced`: the lock of the same kind that has a number for a fence."""
+    without, with_one = ({one: share_text(readings, one, fence) for one in (lock, "zklock")}
+                         for lock, fence in ((name, False), (fenced, True)))
+    return f"A unit was sold twice, without a fence: {listed(without)}. With a fence: {listed(with_one)}."
+
+
 # ---- What articles claim --------------------------------------------------------------------------------------------
 
 def claims(readings):

@@ -210,6 +210,11 @@ def parts_of(results, plots):
             "settings": settings_text(results), "cannot": cannot_text(readings)}
 
 
+def answers_of(results):
+    """The parts of docs/faq.md."""
+    return {name: f"{plain(text)}\n" for name, text in claims.answers(Readings(results)).items()}
+
+
 def unseen_text(cells):
     """A round in which the fault did not come about says nothing, and does not count."""
     unseen = [cell for cell in cells if cell["unseen"]]

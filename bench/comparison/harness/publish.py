@@ -1,4 +1,5 @@
-"""Writes docs/comparison.md and what belongs to it of the results of a run; or says whether it is what they give."""
+"""Writes docs/comparison.md, what belongs to it, and the figures of docs/faq.md, of the results of a run; or says whether
+they are what these give."""
 import argparse
 import json
 import os
@@ -11,6 +12,7 @@ from .published import FOLDER
 from .servers import TOP
 
 PAGE = f"{TOP}/docs/comparison.md"
+FAQ = f"{TOP}/docs/faq.md"
 PLACE = re.compile(r"(<!-- bench/compare: (\w+) -->\n)(.*?)(<!-- end -->\n)", re.S)
 
 
@@ -18,7 +20,7 @@ def filled(text, parts):
     """The page with each part in its place. One that has no place, or a place that has no part, is an error."""
     places = [found[2] for found in PLACE.finditer(text)]
     if sorted(places) != sorted(parts):
-        raise ValueError(f"docs/comparison.md: its places are {', '.join(places)}; the parts are {', '.join(parts)}")
+        raise ValueError(f"a page's places are {', '.join(places)}; the parts are {', '.join(parts)}")
     return PLACE.sub(lambda found: f"{found[1]}{parts[found[2]]}{found[4]}", text)
 
 
@@ -45,7 +47,8 @@ def texts_of(results, drawn):
     """By path, all that is written of these results but the plots."""
     return {f"{FOLDER}/results.json": json.dumps(results, ensure_ascii=False, separators=(",", ":")) + "\n",
             f"{FOLDER}/results.md": page.text_of(results),
-            PAGE: filled(read(PAGE), page.parts_of(results, drawn))}
+            PAGE: filled(read(PAGE), page.parts_of(results, drawn)),
+            FAQ: filled(read(FAQ), page.answers_of(results))}
 
 
 def completed(results):
@@ -64,7 +67,8 @@ def publish(results):
 def stale():
     """What is not what the committed results give. Where none are committed the page has no figures."""
     if not os.path.exists(f"{FOLDER}/results.json"):
-        return [] if read(PAGE) == emptied(read(PAGE)) else ["docs/comparison.md: figures, and no results.json"]
+        return [f"{os.path.relpath(path, TOP)}: figures, and no results.json" for path in (PAGE, FAQ)
+                if read(path) != emptied(read(path))]
     texts = texts_of(json.loads(read(f"{FOLDER}/results.json")), plots_there(FOLDER))
     return [f"{os.path.relpath(path, TOP)}: not what results.json gives; bench/compare --publish"
             " --output docs/comparison writes it" for path, text in texts.items() if read(path) != text]
