@@ -5,7 +5,9 @@
 
 enum { CLOSE_MS = 10000 };
 
-static const char *const suffixes[CLIENT_ROLES] = { [CLIENT_FIRST] = "" };
+static const char *const suffixes[CLIENT_ROLES] = {
+    [CLIENT_FIRST] = "", [CLIENT_SECOND] = "-second", [CLIENT_UNPROTECTED] = "-unprotected"
+};
 
 /* ---- What its log tells ---------------------------------------------------------------------- */
 
@@ -43,6 +45,7 @@ int client_open(struct client *client, client_role role, const struct options *o
     credential.size = options->credentials != NULL ? strlen(options->credentials) : 0;
     zkl_security security = ZKL_SECURITY_INIT;
     security.credentials = &credential;
+    security.unprotected = role == CLIENT_UNPROTECTED;
     security.credential_count = options->credentials != NULL;
     zkl_client_options wanted = ZKL_CLIENT_OPTIONS_INIT;
     wanted.session_timeout_ms = options->session_timeout_ms;

@@ -10,7 +10,9 @@
 /** What a client is there for. A process opens those that its kinds need. */
 typedef enum client_role {
     CLIENT_FIRST,
-    CLIENT_ROLES /* how many there are */
+    CLIENT_SECOND,      /* another session of the same process */
+    CLIENT_UNPROTECTED, /* with the option of that name */
+    CLIENT_ROLES        /* how many there are */
 } client_role;
 
 struct client {

@@ -49,10 +49,11 @@ static void *play(void *arg) {
     return NULL;
 }
 
-int handle_start(struct handle *handle, struct contender *contender, int32_t number) {
+int handle_start(struct handle *handle, struct contender *contender, const struct kind *kind,
+                 int32_t number) {
     const struct options *options = &contender->options;
     handle->contender = contender;
-    handle->kind = options->kinds[(size_t)number % options->kind_count];
+    handle->kind = kind;
     handle->client = &contender->clients[handle->kind->client];
     handle->chance = chance_begin(options->seed, (uint64_t)number);
     snprintf(handle->caller.who, sizeof handle->caller.who, "%s-h%d", options->name, (int)number);

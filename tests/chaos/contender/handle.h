@@ -6,6 +6,7 @@
 #include "client.h"
 
 #include <pthread.h>
+#include <zklock/election.h>
 #include <zklock/striped_lock.h>
 
 struct contender {
@@ -28,6 +29,8 @@ struct handle {
     size_t resource_count;                        /* one, but for a set */
     zkl_lock *lock;                               /* that is acquired */
     zkl_striped_lock *striped_lock;
+    zkl_election *election;
+    zkl_observer *observer;
     zkl_grant grant; /* the last one */
     int holds;       /* how often a reentrant one was acquired */
     int store;       /* its connection to the store; 0: none */
@@ -37,8 +40,9 @@ struct handle {
     bool has_no_mark; /* the node of guarded_commit is yet to be made */
 };
 
-/** Prepares the handle with this number, and starts its thread. Returns 0, or an errno. */
-int handle_start(struct handle *handle, struct contender *contender, int32_t number);
+/** Prepares a handle, and starts its thread. Returns 0, or an errno. */
+int handle_start(struct handle *handle, struct contender *contender, const struct kind *kind,
+                 int32_t number);
 /** Waits until it has ended its last round, and is closed. */
 void handle_join(struct handle *handle);
 

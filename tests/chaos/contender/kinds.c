@@ -3,6 +3,7 @@
 #include "asynchronous.h"
 #include "cancel.h"
 #include "change.h"
+#include "election.h"
 #include "lock.h"
 #include "reentrant.h"
 #include "set.h"
@@ -18,6 +19,7 @@
  *     read-write  readers and writers
  *     permits     a semaphore
  *     striped     stripes of a resource
+ *     election    candidates and observers
  *
  * A set has resources of the first three.
  */
@@ -25,6 +27,7 @@ static const char plain[] = "plain";
 static const char read_write[] = "read-write";
 static const char permits[] = "permits";
 static const char striped[] = "striped";
+static const char election[] = "election";
 
 enum { HAND_OFFS = 4, HAND_OFF_MS = 500, RETAIN_MS = 400, MAX_HOLD_MS = 40, SOMETIMES = 4 };
 
@@ -69,6 +72,7 @@ static const struct kind kinds[] = {
       .acquire = lock_acquire,
       .hold = lock_hold,
       .release = lock_release,
+      .relatives = RELATIVES_MAX,
       .hand_offs = HAND_OFFS,
       .hand_off_ms = HAND_OFF_MS,
       .writes_once_in = SOMETIMES,
@@ -111,6 +115,20 @@ static const struct kind kinds[] = {
       .release = lock_release,
       .mode = ZKL_AS_OPENED,
       .commits_once_in = SOMETIMES },
+    { .name = "two-sessions",
+      .family = plain,
+      .opening = &a_lock,
+      .acquire = lock_acquire,
+      .hold = lock_hold,
+      .release = lock_release,
+      .client = CLIENT_SECOND },
+    { .name = "unprotected",
+      .family = plain,
+      .opening = &a_lock,
+      .acquire = lock_acquire,
+      .hold = lock_hold,
+      .release = lock_release,
+      .client = CLIENT_UNPROTECTED },
     { .name = "striped",
       .family = striped,
       .opening = &a_striped_lock,
@@ -167,6 +185,13 @@ static const struct kind kinds[] = {
       .hold = lock_hold,
       .release = lock_release,
       .permits = PERMITS_OF_ALL },
+    { .name = "election",
+      .family = election,
+      .opening = &a_candidate,
+      .acquire = election_campaign,
+      .hold = lock_hold,
+      .release = election_resign },
+    { .name = "observer", .family = election, .opening = &an_observer, .acquire = observer_wait },
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };

@@ -7,6 +7,8 @@
 
 /** How many permits each semaphore has: all who use one must say the same. */
 enum { PERMITS_OF_ALL = 3 };
+/** Most relatives of a handle. */
+enum { RELATIVES_MAX = 2 };
 
 /** Opens and closes what a handle of some kinds is. */
 struct opening {
@@ -18,14 +20,15 @@ struct kind {
     const char *name;
     const char *family; /* of its resources: kinds of one family contend with each other */
     const struct opening *opening;
-    bool (*acquire)(struct handle *handle); /* whether it was granted */
+    bool (*acquire)(struct handle *handle); /* whether it was granted; then: */
     void (*hold)(struct handle *handle);
     void (*release)(struct handle *handle);
     client_role client;
     zkl_mode mode;
     int32_t permits; /* 0: a lock */
     bool is_reentrant;
-    int32_t hand_offs; /* this, or the last: handles of the process share a place in the queue */
+    int32_t relatives; /* more handles that come with each, as such kinds do nothing alone */
+    int32_t hand_offs; /* this, or retain_ms: handles of the process share a place in the queue */
     int64_t hand_off_ms;
     int64_t retain_ms;
     int64_t max_hold_ms;

@@ -1,5 +1,6 @@
 #include "lock.h"
 
+#include "election.h"
 #include "guarded.h"
 #include "store.h"
 
@@ -7,7 +8,11 @@
 #include <time.h>
 
 enum {
-    RESOURCES = 4, /* of a family: few, so that handles of different processes meet */
+    /* Of a family. Every other handle contends for one of the first, where there are always some
+     * who wait; on the others a try may find nobody, and a kept node is used again. Relatives meet
+     * on the first. */
+    CROWDED = 2,
+    RESOURCES = 12,
     ACQUIRE_MS = 30000,
     RELEASE_MS = 5000,
     VERIFY_MS = 5000
@@ -16,8 +21,9 @@ enum {
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 void lock_draw_resource(struct handle *handle, size_t number, const char *family) {
+    bool is_crowded = handle->kind->relatives > 0 || chance_once_in(&handle->chance, 2);
     snprintf(handle->resources[number], RESOURCE_SIZE, "/locks/chaos/%s-%d", family,
-             (int)chance_below(&handle->chance, RESOURCES));
+             (int)chance_below(&handle->chance, is_crowded ? CROWDED : RESOURCES));
     handle->resource_count = number + 1;
 }
 
@@ -38,6 +44,7 @@ static void note_options(history_line *line, const struct handle *handle) {
     note_if_set(line, "retain_ms", kind->retain_ms);
     note_if_set(line, "max_hold_ms", kind->max_hold_ms);
     note_if_set(line, "reentrant", kind->is_reentrant);
+    note_if_set(line, "election", kind->opening == &a_candidate);
     history_end_object(line);
 }
 
@@ -116,14 +123,22 @@ static void open_lock(struct handle *handle) {
     lock_end_open(handle, &call, status);
 }
 
+void lock_begin_close(struct handle *handle, struct call *call) {
+    call_prepare(call, &handle->caller, "close");
+    call_begin(call);
+}
+
+void lock_end_close(struct handle *handle, struct call *call) {
+    call_end(call, ZKL_OK);
+    call_note(call);
+    handle->is_open = false;
+}
+
 void lock_close(struct handle *handle) {
     struct call call;
-    call_prepare(&call, &handle->caller, "close");
-    call_begin(&call);
+    lock_begin_close(handle, &call);
     zkl_lock_close(handle->lock);
-    call_end(&call, ZKL_OK);
-    call_note(&call);
-    handle->is_open = false;
+    lock_end_close(handle, &call);
 }
 
 const struct opening a_lock = { open_lock, lock_close };
@@ -148,7 +163,9 @@ static int64_t session_of(const struct handle *handle) {
 void lock_note_grant(history_line *line, const struct handle *handle, const char *mode) {
     int64_t session = session_of(handle);
     history_token(line, handle->grant.token, handle->grant.local_number);
-    history_text(line, "node", handle->grant.node);
+    if (handle->grant.node[0] != '\0') { /* a campaign tells none */
+        history_text(line, "node", handle->grant.node);
+    }
     if (mode != NULL) {
         history_text(line, "mode", mode);
     }

@@ -39,6 +39,9 @@ const char *lock_mode_name(const struct handle *handle);
 /** Notes that the handle is opened, and with what. Between them it is opened. */
 void lock_begin_open(struct handle *handle, struct call *call);
 void lock_end_open(struct handle *handle, struct call *call, int status);
+/** Notes that the handle is closed. */
+void lock_begin_close(struct handle *handle, struct call *call);
+void lock_end_close(struct handle *handle, struct call *call);
 /** Looks whether the lock is held. Returns false if it is lost. */
 bool lock_check(struct handle *handle);
 /** Draws how long a release may take. */

@@ -15,7 +15,7 @@ enum { WRONG_COMMAND_LINE = 2 };
 /* Whether a handle needs this client. */
 static bool is_needed(const struct options *options, client_role role) {
     for (int32_t i = 0; i < options->handles; i++) {
-        if (options->kinds[(size_t)i % options->kind_count]->client == role) {
+        if (options_kind(options, i)->client == role) {
             return true;
         }
     }
@@ -83,18 +83,37 @@ static void obey(struct contender *contender) {
 
 /* ---- Main ------------------------------------------------------------------------------------ */
 
-static void contend(struct contender *contender, struct handle *handles) {
-    int32_t count = contender->options.handles;
-    int32_t started = 0;
-    while (started < count && handle_start(&handles[started], contender, started) == 0) {
-        started++;
+/* The handles that are asked for, and behind them the relatives of those that have some. */
+static struct {
+    struct handle all[HANDLES_MAX * (1 + RELATIVES_MAX)];
+    int32_t count;
+} handles;
+
+static void start(struct contender *contender, const struct kind *kind) {
+    struct handle *next = &handles.all[handles.count];
+    if (handle_start(next, contender, kind, handles.count) == 0) {
+        handles.count++;
+    } else {
+        fprintf(stderr, "%s: no thread for a handle\n", contender->options.name);
+    }
+}
+
+static void contend(struct contender *contender) {
+    const struct options *options = &contender->options;
+    for (int32_t i = 0; i < options->handles; i++) {
+        start(contender, options_kind(options, i));
+    }
+    for (int32_t i = 0; i < options->handles; i++) {
+        for (int32_t left = options_kind(options, i)->relatives; left > 0; left--) {
+            start(contender, options_kind(options, i));
+        }
     }
     puts("ready");
     fflush(stdout);
     obey(contender);
     (void)eventfd_write(contender->finish, 1);
-    for (int32_t i = 0; i < started; i++) {
-        handle_join(&handles[i]);
+    for (int32_t i = 0; i < handles.count; i++) {
+        handle_join(&handles.all[i]);
     }
 }
 
@@ -113,8 +132,7 @@ static int run(struct contender *contender) {
         fprintf(stderr, "%s: no client: %s: %s\n", contender->options.name, zkl_strerror(status),
                 zkl_error_message());
     } else {
-        static struct handle handles[HANDLES_MAX];
-        contend(contender, handles);
+        contend(contender);
     }
     close_clients(contender);
     int exit_status = status == ZKL_OK ? EXIT_SUCCESS : EXIT_FAILURE;

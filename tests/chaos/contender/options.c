@@ -23,7 +23,8 @@ static const char usage[] =
     "  --name NAME              of the process, once in a run: its handles are NAME-h0 and so on\n"
     "  --host NAME              the machine's name in the history (default: its hostname)\n"
     "  --kinds KIND[,KIND...]   what its handles are, one after the other; --list prints all\n"
-    "  --handles N              how many there are, a thread each (default: one for each kind)\n"
+    "  --handles N              a thread each (default: one for each kind); a hand-off has two "
+    "more\n"
     "  --seed N                 (default: 1)\n"
     "  --session-timeout-ms MS  (default: 4000)\n"
     "  --lease-tick-ms MS       the servers' tick: keeps a lease (default: 0, none)\n"
@@ -38,6 +39,10 @@ static const char usage[] =
 
 const char *options_usage(void) {
     return usage;
+}
+
+const struct kind *options_kind(const struct options *options, int32_t number) {
+    return options->kinds[(size_t)number % options->kind_count];
 }
 
 __attribute__((format(printf, 2, 3))) static bool refuse(char *message, const char *format, ...) {

@@ -25,6 +25,9 @@ struct options {
     const char *credentials; /* "user:password", or NULL */
 };
 
+/** Returns the kind of the handle with this number. */
+const struct kind *options_kind(const struct options *options, int32_t number);
+
 /** Where a message goes that says what is wrong with a command line. */
 enum { MESSAGE_SIZE = 256 };
 

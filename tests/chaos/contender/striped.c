@@ -17,12 +17,9 @@ static void open_striped_lock(struct handle *handle) {
 
 static void close_striped_lock(struct handle *handle) {
     struct call call;
-    call_prepare(&call, &handle->caller, "close");
-    call_begin(&call);
+    lock_begin_close(handle, &call);
     zkl_striped_lock_close(handle->striped_lock);
-    call_end(&call, ZKL_OK);
-    call_note(&call);
-    handle->is_open = false;
+    lock_end_close(handle, &call);
 }
 
 const struct opening a_striped_lock = { open_striped_lock, close_striped_lock };
