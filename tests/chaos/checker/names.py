@@ -49,9 +49,13 @@ def split(path):
 
 
 def owner_of(data):
-    """Who asked, by the line owner= of the node's data; "": it does not say."""
-    begin = data.find("owner=")
+    """Who asked, by a line of the node's data: note= of a candidate, owner= of all others; "": it does not say."""
+    return line_of(data, "note=") or line_of(data, "owner=")
+
+
+def line_of(data, begins):
+    begin = data.find(begins)
     if begin < 0 or (begin > 0 and data[begin - 1] != "\n"):
         return ""
     end = data.find("\n", begin)
-    return data[begin + len("owner="):end if end >= 0 else len(data)]
+    return data[begin + len(begins):end if end >= 0 else len(data)]

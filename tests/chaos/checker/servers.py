@@ -119,6 +119,7 @@ class Servers:
         self.now = 0
         self.zxid = 0
         self.nodes = {}  # the latest of each path, for as long as somebody may ask for it
+        self.births = {}  # zxid: the nodes that it made, for as long
         self.dead = collections.deque()
         self.queues = {}
         self.sessions = {}
@@ -160,6 +161,7 @@ class Servers:
             return
         node = Node(path, name, session, names.owner_of(part[3]), self.zxid, self.now)
         self.nodes[path] = node
+        self.births.setdefault(self.zxid, []).append(node)
         queue = self.queues.get(resource)
         if queue is None:
             queue = self.queues[resource] = Queue()
@@ -228,7 +230,7 @@ class Servers:
     def begin_restore(self):
         """What follows has been before: the transactions of the backup, which make another tree."""
         self.restored_over = self.nodes, self.sessions
-        self.nodes, self.queues, self.sessions = {}, {}, {}
+        self.nodes, self.births, self.queues, self.sessions = {}, {}, {}, {}
         self.dead.clear()
         self.closed.clear()
         self.tell, self.told = lambda event, what: None, self.tell
@@ -254,6 +256,7 @@ class Servers:
         """Forgets what was dead before that."""
         while self.dead and self.dead[0].died < before:
             node = self.dead.popleft()
+            self.births.pop(node.zxid, None)
             if self.nodes.get(node.path) is node:
                 del self.nodes[node.path]
         while self.closed and self.closed[0].closed < before:

@@ -377,6 +377,9 @@ class World:
     def nodes_of(self, call, line):
         """Those of the grant's nodes that the servers have known."""
         paths = line.get("nodes") or [line[name] for name in ("node",) if name in line]
+        if not paths and "token" in line:
+            made = self.servers.births.get(line["token"][0], ())
+            return [node for node in made if node.resource == call.line.get("resource")]
         if not paths and call.handle.library != "zklock":
             return self.first_of_session(call.line.get("resource"), line.get("session"))
         found = [node for node in map(self.servers.nodes.get, paths) if node is not None]
