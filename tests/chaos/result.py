@@ -28,6 +28,10 @@ class Result:
         for number, why in nemesis.unhealed:
             self.fail(f"not healed after fault {number}: {why}")
 
+    def take_revived(self, names):
+        """Servers that ended by themselves, of a defect of their own, and were given all data anew."""
+        self.told["revived"] = names
+
     def take_end(self, wrong):
         for one in wrong:
             self.fail(one)

@@ -12,6 +12,7 @@ from . import past, wire
 from .fault import Fault
 from .history import History
 from .nemesis import FAULTS, Nemesis, all_once, without_end
+from .servers import Servers
 from .waiting import NotSeen
 
 
@@ -165,6 +166,53 @@ class PastTest(unittest.TestCase):
         past.make_room(self.data, self.disk)
         past.put_aside(self.disk, "until-restore-1")
         self.assertEqual(self.files(self.disk), ["until-restore-1/version-2-older/log.1"])
+
+
+class MadeServer:
+    """Down, as what it got lacks an ACL; or it serves."""
+
+    def __init__(self, number, lacks):
+        self.number, self.name = number, f"server-{number}"
+        self.lacks, self.lost = lacks, 0
+
+    def lacks_an_acl(self):
+        return self.lacks
+
+    def state(self):
+        return "down" if self.lacks else "running"
+
+    def role(self):
+        return "leader" if self.number == 1 else "follower"
+
+    def lose_data(self):
+        self.lost += 1
+
+    def start(self, _known):
+        self.lacks = False
+
+
+class ServersTest(unittest.TestCase):
+    def servers(self, *lacking):
+        made = Servers.__new__(Servers)
+        made.all = {number: MadeServer(number, number in lacking) for number in (1, 2, 3, 4)}
+        made.members, made.revived = set(made.all), []
+        return made
+
+    def test_a_server_that_lacks_an_acl_gets_all_anew(self):
+        for number in (2, 4):
+            made = self.servers(number)
+            self.assertTrue(made.serve_again())
+            self.assertEqual((made.all[number].lost, made.revived), (1, [f"server-{number}"]))
+
+    def test_no_data_go_that_others_may_lack(self):
+        made = self.servers(2, 3)
+        self.assertFalse(made.serve_again())
+        self.assertEqual((made.all[2].lost, made.all[3].lost, made.revived), (0, 0, []))
+
+    def test_who_serves_keeps_its_data(self):
+        made = self.servers()
+        self.assertTrue(made.serve_again())
+        self.assertEqual(made.revived, [])
 
 
 class WireTest(unittest.TestCase):

@@ -60,6 +60,7 @@ class Server:
         self.collections = os.path.join(self.place, COLLECTIONS)
         self.process = None
         self.losses = 0
+        self.since = 0  # the size of its log when it was started
         for path in (self.data, self.older):
             os.makedirs(path)
         self.mount(DISK_SIZE)
@@ -94,10 +95,16 @@ class Server:
             file.seek(since)
             return [line.strip() for line in file if re.search(pattern, line)]
 
+    def lacks_an_acl(self):
+        """It has ended by itself, for want of an ACL in the snapshot that it got: from that it never starts again
+        (ZOOKEEPER-4846, mended in 3.9.4)."""
+        return self.state() == "down" and bool(self.logged("Failed to fetch acls", self.since))
+
     # ---- What is done to it ----------------------------------------------------------------------
 
     def start(self, known):
         """`known`: the numbers of the servers, from 1 on, of which it is told before it knows better."""
+        self.since = self.log_size()
         environment = {**os.environ, "ZKLOCK_JARS": os.environ["ZKLOCK_JARS"], "ZKLOCK_MORE_SETTINGS": SETTINGS,
                        "ZKLOCK_MORE_OPTIONS": OPTIONS}
         command = self.host.inside(f"{TOP}/ensemble/server", str(self.number), self.place, str(TICK_MS),
@@ -194,6 +201,7 @@ class Servers:
         """Their data are in `place`; what they do not need any more, and their logs, in `output`."""
         self.all = {number: Server(number, place, output) for number in (*VOTERS, OBSERVER, *JOINERS)}
         self.members = {*VOTERS, OBSERVER}
+        self.revived = []  # the names of those that had lost an ACL, each time
 
     @property
     def present(self):
@@ -229,7 +237,20 @@ class Servers:
         return roles.count("leader") == 1 and None not in roles
 
     def await_service(self):
-        wait_until(self.serve, "all servers serve", ELECTED_WITHIN_S)
+        wait_until(self.serve_again, "all servers serve", ELECTED_WITHIN_S)
+
+    def serve_again(self):
+        for one in self.present:
+            if one.lacks_an_acl() and self.can_spare(one):
+                one.lose_data()
+                self.start(one)
+                self.revived.append(one.name)
+        return self.serve()
+
+    def can_spare(self, one):
+        """All others that vote serve, and have all that it had: so its data may go, as docs/operations.md has it."""
+        return all(other.state() == "running" and other.role() in ("leader", "follower")
+                   for other in self.present if other is not one and other.number != OBSERVER)
 
     def heal(self):
         for one in self.present:
