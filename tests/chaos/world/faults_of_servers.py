@@ -207,19 +207,20 @@ class DataLost(OfServers):
 
 
 class OldSnapshot(OfServers):
-    """All servers get an old copy of the data, as from a backup that is several elections old. Clients have seen later
-    transactions, so the servers refuse them. It ends as docs/operations.md has it: the sessions of the copy end before
-    any client is let in again, and the epoch is set above all that was given out."""
+    """All servers get an old copy of the data, as from a backup that is several elections old. Clients that have seen later
+    transactions are refused; whoever was without a server for longer than its session comes with a new one, which knows
+    nothing. It ends as docs/operations.md has it: the sessions of the copy end before any client is let in again, and the
+    epoch is set above all that was given out."""
 
     name = "old snapshot restored"
     among = "all"
-    lasts_s = 0
 
     def begin(self):
         place = os.path.join(self.world.place, "backup")
         shutil.rmtree(place, ignore_errors=True)
         self.copy_while_held(place)
         self.age()
+        self.zxid = self.servers.leader().zxid()
         self.stop_all()
         self.epoch = max(one.epoch() for one in self.hit)
         self.since = {one.name: one.log_size() for one in self.hit}
@@ -250,8 +251,11 @@ class OldSnapshot(OfServers):
             one.stop()
 
     def proof(self):
+        """The servers serve, and are back where they were."""
+        leader = next(iter(self.servers.all_with_role("leader")), None)
+        zxid = leader.zxid() if leader else 0
         lines = self.logged("Refusing session.* has seen zxid")
-        return {"log": lines} if lines else {}
+        return {"zxids": [f"{self.zxid:#x}", f"{zxid:#x}"], "log": lines} if 0 < zxid < self.zxid else {}
 
     def end(self):
         """Clients are kept out, as a session that was sought for its timeout is accepted again."""
