@@ -278,8 +278,9 @@ class DiskFull(OfAClient):
     name = "client's disk full"
 
     def begin(self):
+        """It gets as small as what is on it. Of an empty one a block is left: 0 means that there is no limit."""
         facts = os.statvfs(self.hit.disk)
-        self.resize(str((facts.f_blocks - facts.f_bfree) * facts.f_frsize))
+        self.resize(str(max(facts.f_blocks - facts.f_bfree, 1) * facts.f_frsize))
 
     def resize(self, size):
         subprocess.run(["mount", "-o", f"remount,size={size}", self.hit.disk], check=True)
