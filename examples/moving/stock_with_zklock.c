@@ -3,7 +3,8 @@
  *
  * With `kazoo` its nodes have the names that kazoo's own Lock waits for.
  *
- * StockWithCurator.java, stock_with_kazoo.py and stock_with_old_lock.c are the same service before.
+ * StockWithCurator.java, stock_with_kazoo.py, stock_with_zkr_lock.c and stock_with_old_lock.c are
+ * the same service before.
  */
 #include "stock.h"
 

@@ -11,7 +11,7 @@ from services import BUILT, Services, old_servers
 from command import wait_until
 
 SKIPPED = 77  # what ctest takes for skipped
-zklock, curator = Services.zklock, Services.curator
+zklock, curator, zkr_lock = Services.zklock, Services.curator, Services.zkr_lock
 default, patterns, both_names, shared = (Services.kazoo(lock) for lock in ("default", "patterns", "both", "shared"))
 old_command, both_commands, zklock_command = (Services.commands(which) for which in ("old", "both", "zklock"))
 
@@ -35,6 +35,11 @@ class FromCurator(Services):
         self.assertFalse(as_set.has_answered())
         self.assertEqual(in_turn.ask("release"), [OK])
         self.assertEqual(as_set.answer()[0], OK)
+
+
+class FromZooKeepersOwn(Services):
+    def test_instance_by_instance(self):
+        self.assert_moves(zkr_lock, zklock)
 
 
 class FromKazoo(Services):
@@ -75,7 +80,7 @@ def missing():
     wanted = {
         "/usr/share/java/curator-recipes.jar": "curator", "/usr/lib/python3/dist-packages/kazoo": "kazoo",
         os.path.join(BUILT, "stock_with_lock_of_redis"): "moving", "/usr/bin/redis-server": "moving",
-        "/usr/bin/etcdctl": "moving", "/usr/lib/postgresql": "moving",
+        "/usr/bin/etcdctl": "moving", "/usr/lib/postgresql": "moving", "/usr/bin/dpkg-source": "interop",
     }
     groups = {group for path, group in wanted.items() if not os.path.exists(path)}
     return groups if shutil.which("javac") else groups | {"curator"}

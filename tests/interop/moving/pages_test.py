@@ -20,7 +20,7 @@ import time
 import unittest
 
 import moving_test
-from moving_test import both_commands, both_names, curator, default, patterns, shared, zklock
+from moving_test import both_commands, both_names, curator, default, patterns, shared, zklock, zkr_lock
 from services import END_WITHIN_S, FOR_EVER_MS, SOURCES, TOP, Services
 
 BLOCK = re.compile(r"(?<=\n)<!-- run: ([^\n]+) -->\n```console\n(.*?)```\n", re.S)
@@ -34,6 +34,8 @@ SITUATIONS = {
     "nobody": [],
     "Curator holds": [curator, zklock],
     "zklock holds, Curator waits": [zklock, curator],
+    "zkr_lock holds": [zkr_lock, zklock],
+    "zklock holds, zkr_lock waits": [zklock, zkr_lock],
     "kazoo with patterns holds": [patterns, zklock, patterns],
     "zklock holds, kazoo waits": [zklock, patterns, shared],
     "kazoo with both names holds": [both_names, patterns, zklock],

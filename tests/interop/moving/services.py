@@ -20,6 +20,7 @@ JARS = ["curator-recipes", "curator-framework", "curator-client", "zookeeper-jut
         "slf4j-nop"]  # of Debian, in the order in which java searches them
 CLASS_PATH = ":".join(f"/usr/share/java/{jar}.jar" for jar in JARS)
 CURATOR = "StockWithCurator"
+ZKR_LOCK = "stock_with_zkr_lock"
 END_WITHIN_S = 60
 FLEET, ORDERS = 3, 20  # instances; how many orders are taken between two changes
 HELD_MS, FOR_EVER_MS = 1, 600000
@@ -27,11 +28,12 @@ HELD_MS, FOR_EVER_MS = 1, 600000
 
 @contextlib.contextmanager
 def old_servers():
-    """What the services had before: Curator's class, and the servers of the other old locks."""
+    """What the services had before: Curator's class, ZooKeeper's own lock, and the servers of the other old locks."""
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as started:
         os.chmod(place, 0o755)  # PostgreSQL is another user's
         subprocess.run(["javac", "-cp", CLASS_PATH, "-d", place, os.path.join(SOURCES, f"{CURATOR}.java")], check=True)
-        Services.classes = place
+        build_zkr_lock(place)
+        Services.built_here = place
         Services.redis, Services.database = Redis(place, "redis"), PostgreSQL(place, "postgresql")
         Services.etcd = Etcd(place, "etcd")
         Services.etcd.all = [Services.etcd]
@@ -41,10 +43,19 @@ def old_servers():
         yield
 
 
+def build_zkr_lock(place):
+    library = subprocess.run([os.path.join(TOP, "tools", "build-zookeeper-lock")], stdout=subprocess.PIPE, text=True,
+                             check=True).stdout.strip()
+    subprocess.run(["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-DTHREADED", f"-I{library}/include",
+                    "-I/usr/include/zookeeper", "-o", os.path.join(place, ZKR_LOCK), os.path.join(SOURCES, f"{ZKR_LOCK}.c"),
+                    os.path.join(SOURCES, "stock.c"), f"{library}/lib/libzkr_lock.a", "-lzookeeper_mt", "-lpthread"],
+                   check=True)
+
+
 class Services(CommandTest):
     """Each test has a resource of its own, and a file with the number of its orders."""
 
-    classes = redis = database = etcd = None  # of old_servers
+    built_here = redis = database = etcd = None  # of old_servers
 
     def setUp(self):
         super().setUp()
@@ -54,6 +65,7 @@ class Services(CommandTest):
 
     def start_anew(self, resource):
         self.resource = resource
+        self.run_it(0, "run", resource, "--", "true")  # zkr_lock makes no parents
         with open(self.path("orders"), "w", encoding="ascii") as file:
             file.write(f"{0:020}")
 
@@ -76,8 +88,11 @@ class Services(CommandTest):
         return self.zklock(held_ms, "kazoo")
 
     def curator(self, held_ms):
-        return ["java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", f"{CLASS_PATH}:{self.classes}", CURATOR, HOSTS,
+        return ["java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", f"{CLASS_PATH}:{self.built_here}", CURATOR, HOSTS,
                 self.resource, self.path("orders"), str(held_ms)]
+
+    def zkr_lock(self, held_ms):
+        return [os.path.join(self.built_here, ZKR_LOCK), HOSTS, self.resource, self.path("orders"), str(held_ms)]
 
     @staticmethod
     def kazoo(lock):
