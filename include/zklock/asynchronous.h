@@ -85,14 +85,14 @@ typedef zkl_status_callback zkl_release_callback;
  * callback  not NULL.
  *
  * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called,
- * with ZKL_OK or one of ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_CLOSED, ZKL_DISCONNECTED,
+ * with ZKL_OK, ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_CLOSED, ZKL_DISCONNECTED,
  * ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT, ZKL_NODE_DELETED, ZKL_LEASE_IMPOSSIBLE,
  * ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED,
  * ZKL_SEQUENCE_EXHAUSTED, ZKL_USED_DIFFERENTLY, ZKL_QUEUE_FULL, ZKL_NO_MEMORY, ZKL_SYSTEM and
  * ZKL_LOST (a further hold of a reentrant handle, if the grant was lost or released before the
  * callback began). Or it was not begun: ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE (also while the handle
  * is being closed), ZKL_LOST, ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or
- * ZKL_SYSTEM (also if there are no random numbers).
+ * ZKL_SYSTEM (no thread for the callback, or no random numbers).
  */
 ZKL_CHECKED_API int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
                                            const void *owner, zkl_acquire_callback *callback,
@@ -152,8 +152,8 @@ ZKL_API int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const v
  * ZKL_SESSION_EXPIRED, ZKL_NODE_DELETED, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_SERVER_REFUSED,
  * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_MEMORY, ZKL_SYSTEM or ZKL_CLOSED. Or it was
  * not begun: ZKL_LOST, ZKL_NOT_HELD, ZKL_INVALID_ARGUMENT (also if held in another mode),
- * ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_LEASE_IMPOSSIBLE or ZKL_SYSTEM (also if there are no random
- * numbers).
+ * ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_LEASE_IMPOSSIBLE or ZKL_SYSTEM (no thread for the callback,
+ * or no random numbers).
  */
 ZKL_CHECKED_API int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner,
                                                zkl_acquire_callback *callback, void *arg);

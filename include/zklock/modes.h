@@ -40,12 +40,12 @@ ZKL_API const char *zkl_lock_mode_name(int mode);
  *
  * timeout_ms  how long to wait for the servers' answer: ZKL_FOREVER, or >= 0.
  *
- * Blocks until they have answered, or until the deadline. Returns ZKL_OK (held for reading, now or
- * before); ZKL_PENDING (no answer in time: it continues, and zkl_lock_info shows the mode);
+ * Blocks until the servers have answered, or until the deadline. Returns ZKL_OK (held for reading,
+ * now or before); ZKL_PENDING (no answer in time: it continues, and zkl_lock_info shows the mode);
  * ZKL_LOST; ZKL_NOT_HELD (also if released meanwhile); ZKL_INVALID_ARGUMENT (also if held with
- * ZKL_EXCLUSIVE, or as a permit); ZKL_NOT_OWNER (reentrant handles); ZKL_HANDLE_IN_USE (another
- * change is under way); ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED and ZKL_SERVER_REFUSED (still held
- * for writing).
+ * ZKL_EXCLUSIVE, or as a permit); ZKL_NOT_OWNER (a reentrant handle that another thread acquired);
+ * ZKL_HANDLE_IN_USE (another change is under way); ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED and
+ * ZKL_SERVER_REFUSED (still held for writing).
  */
 ZKL_API int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
 

@@ -125,7 +125,8 @@ ZKL_API void zkl_striped_lock_close(zkl_striped_lock *striped_lock);
  * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called, with
  * what the blocking call returns once it has begun. Or it was not begun: ZKL_ALREADY_HELD,
  * ZKL_HANDLE_IN_USE (also while the handle is being closed), ZKL_TOO_MANY_REQUESTS,
- * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or ZKL_SYSTEM (also if there are no random numbers).
+ * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or ZKL_SYSTEM (no thread for the callback, or no random
+ * numbers).
  */
 ZKL_CHECKED_API int zkl_striped_lock_acquire_async(zkl_striped_lock *striped_lock, int32_t stripe,
                                                    zkl_mode mode, int64_t timeout_ms,

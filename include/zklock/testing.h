@@ -131,7 +131,7 @@ ZKL_API void zkl_testing_expectation_failed(const char *file, int line, const ch
 /** Virtual time since zkl_testing_begin. */
 ZKL_API int64_t zkl_testing_now_ms(void);
 
-/** Waits, and lets time pass. 0: lets other tasks take their turns, at this moment. */
+/** Waits while virtual time passes. 0: lets other tasks take their turns, at this moment. */
 ZKL_API void zkl_testing_sleep(int64_t ms);
 
 /**

@@ -238,15 +238,16 @@ ZKL_CHECKED_API int zkl_client_open(const char *hosts, const zkl_client_options 
  * Lock handles must still be closed; every other call on them returns ZKL_CLOSED. Do not use the
  * client handle again.
  *
- * Blocks as said above. Returns
+ * Blocks for up to timeout_ms and 10 s more. Returns
  *   ZKL_OK       the servers confirmed that all nodes of this client are gone
  *   ZKL_PENDING  that is not confirmed, so a node may be left. You need not do anything: it goes
- * with its session, at once if the servers heard of the session's end, otherwise after the session
- * timeout. (If the client gave a session up because it did not answer, and opened another, that
- * session may live as long; its nodes are known to be gone when the client has been connected for
- * two session timeouts since.) On ZKL_INVALID_ARGUMENT (timeout_ms < 0), ZKL_IN_CALLBACK and
- * ZKL_FORKED the client is left open. Call it once, from one thread: a second call returns
- * ZKL_CLOSED, or ZKL_INVALID_ARGUMENT once the last lock handle of the client is closed too.
+ *                with its session, at once if the servers heard of the session's end, otherwise
+ *                after the session timeout. (If the client gave a session up because it did not
+ *                answer, and opened another, that session may live as long; its nodes are known to
+ *                be gone when the client has been connected for two session timeouts since.)
+ * On ZKL_INVALID_ARGUMENT (timeout_ms < 0), ZKL_IN_CALLBACK and ZKL_FORKED the client is left
+ * open. Call it once, from one thread: a second call returns ZKL_CLOSED, or ZKL_INVALID_ARGUMENT
+ * once the last lock handle of the client is closed too.
  */
 ZKL_API int zkl_client_close(zkl_client *client, int64_t timeout_ms);
 
