@@ -70,7 +70,7 @@ def node_outlives_its_handle(world, call):
         yield from gone_in_time(world, call.handle, node, call.answered)
 
 
-@rule("close_client answered", "the servers confirmed that all nodes of this client are gone.")
+@rule("close_client answered", "the servers confirmed that all nodes of this client are gone")
 def client_closed_and_nodes_there(world, call):
     if call.status != "ZKL_OK":
         return
