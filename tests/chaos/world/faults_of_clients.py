@@ -235,12 +235,21 @@ class Forked(OfAClient):
                 found.add(link)
         return found
 
+    @staticmethod
+    def program_of(pid):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as comm:
+                return comm.read()
+        except OSError:
+            return None
+
     def proof(self):
-        """Another process has the same sockets."""
-        own = self.sockets_of(self.pid)
+        """Another process has the same sockets. It does not live long, so that only its like are looked at."""
+        own, program = self.sockets_of(self.pid), self.program_of(self.pid)
         for path in glob.glob("/proc/[0-9]*"):
             pid = int(os.path.basename(path))
-            shared = own & self.sockets_of(pid) if pid != self.pid else set()
+            is_like = pid != self.pid and self.program_of(pid) == program
+            shared = own & self.sockets_of(pid) if is_like else set()
             if shared:
                 return {"process": pid, "sockets": sorted(shared)}
         return {}
