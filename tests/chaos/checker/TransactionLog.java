@@ -70,7 +70,9 @@ public class TransactionLog {
     private static void printOne(TxnHeader header, Record transaction) throws IOException {
         out.print("{\"zxid\":" + header.getZxid() + ",\"time_ms\":" + header.getTime() + ",\"session\":\"0x"
                 + Long.toHexString(header.getClientId()) + "\",\"parts\":[");
-        if (transaction instanceof MultiTxn) {
+        if (transaction instanceof MultiTxn && isRefused((MultiTxn) transaction)) {
+            printPart(OpCode.error, null);
+        } else if (transaction instanceof MultiTxn) {
             String comma = "";
             for (Txn part : ((MultiTxn) transaction).getTxns()) {
                 out.print(comma);
@@ -81,6 +83,14 @@ public class TransactionLog {
             printPart(header.getType(), transaction);
         }
         out.println("]}");
+    }
+
+    /**
+     * A refused multi has nothing but errors after it was applied, and before that only from the part
+     * on that failed: servers may have written down the one or the other.
+     */
+    private static boolean isRefused(MultiTxn transaction) {
+        return transaction.getTxns().stream().anyMatch(part -> part.getType() == OpCode.error);
     }
 
     /** Reads a part of a multi, which the log has as bytes. */
