@@ -7,6 +7,7 @@ import subprocess
 
 from . import wire
 from .fault import Fault
+from .history import now
 from .servers import SESSION_MS
 from .waiting import NotSeen, wait_until
 
@@ -26,10 +27,16 @@ class OfAClient(Fault):
     def suits(self, member):
         return member.is_hit and (member.is_contender or not self.of_contenders)
 
+    def contends(self, member):
+        """Whether something that it holds or waits for is held and waited for."""
+        at = now()
+        return all(self.world.fleet.met(at, at, [member]))
+
     def choose(self):
         fleet = self.world.fleet
         among = self.chance.choice((fleet.holders, fleet.waiters))
-        self.hit = self.chance.choice(wait_until(lambda: [one for one in among() if self.suits(one)], "somebody suits"))
+        self.hit = self.chance.choice(wait_until(lambda: [one for one in among() if self.suits(one) and self.contends(one)],
+                                                 "somebody suits"))
         self.target = f"{self.hit.called}, which {self.hit.doing}"
         self.process = self.hit.process
 

@@ -283,10 +283,10 @@ class Servers:
         """Of the connection that this process has on that machine, as the server at its other end lists it; None: it has
         none."""
         for line in host.call("ss", "-Htnp", "state", "established", f"( dport = :{wire.PORT} )").splitlines():
-            pair = re.findall(r"[\d.]+:\d+", line)
+            own, its = re.findall(r"([\d.]+)\]?:(\d+)", line)[:2]  # of a program that speaks IPv6: [::ffff:10.77.0.101]:2181
             if f"pid={pid}," in line:
-                listed = wire.word(pair[1].partition(":")[0], "cons") or ""
-                found = re.search(rf"/{re.escape(pair[0])}\[.*\bsid=(0x[0-9a-f]+)", listed)
+                listed = wire.word(its[0], "cons") or ""
+                found = re.search(rf"/{re.escape(':'.join(own))}\[.*\bsid=(0x[0-9a-f]+)", listed)
                 return int(found.group(1), 16) if found else None
         return None
 
