@@ -97,6 +97,7 @@ def run(asked, names, world, result):
     result.take_nemesis(nemesis, draws if asked.faults else ())
     if world.fleet is not None:
         result.take_end(end_of(world.fleet, world))
+        result.take_fleet(world.fleet.told())
     result.take_revived(world.servers.revived)
 
 

@@ -36,6 +36,10 @@ class Result:
         for one in wrong:
             self.fail(one)
 
+    def take_fleet(self, told):
+        """How many processes there were of each make, and what the shop has sold."""
+        self.told |= told
+
     def take_judgement(self, status, said, path):
         """The checker's exit status, what it said where it could not judge, and its report."""
         if status not in (0, 1):

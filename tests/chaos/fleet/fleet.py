@@ -1,4 +1,5 @@
 """Who locks in a run: processes of several kinds, on the machines of clients."""
+import collections
 import hashlib
 import os
 import subprocess
@@ -113,6 +114,15 @@ class Fleet:
         elif members is not None:
             held, waited = ([span for span in spans if span.resources & concerned] for spans in (held, waited))
         return busiest(held, waited)
+
+    def told(self):
+        """In numbers, for the result."""
+        processes, grants = collections.Counter(), collections.Counter()
+        for one in self.all:
+            processes[one.make] += one.begun
+            grants[one.make] += one.follower.grants
+        return {"members": {make: {"processes": processes[make], "grants": grants[make]} for make in processes},
+                "shop": self.shop.told() if self.shop is not None else None}
 
     # ---- What is done to them --------------------------------------------------------------------
 

@@ -50,6 +50,11 @@ class Member:
     # ---- Its process -----------------------------------------------------------------------------
 
     @property
+    def make(self):
+        """Of what kind it is, for the result."""
+        return type(self).__name__.lower()
+
+    @property
     def called(self):
         """The name of the process."""
         return f"{self.name}-{self.begun}"
