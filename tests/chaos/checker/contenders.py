@@ -60,7 +60,7 @@ class Handle:
 
 class Call:
     __slots__ = ("handle", "what", "number", "at", "line", "returned", "answer", "is_async", "answered", "cancelled",
-                 "hold", "first_node", "is_after_one_given_up")
+                 "hold", "first_node", "is_after_one_given_up", "is_late")
 
     def __init__(self, handle, line):
         self.handle = handle
@@ -78,6 +78,7 @@ class Call:
         last = handle.last_acquire  # whose node may come yet, if none was seen, or one of an earlier one
         self.is_after_one_given_up = last is not None and last.status != "ZKL_OK" and \
             (last.first_node is None or last.is_after_one_given_up)
+        self.is_late = False  # a rule has told so
 
     @property
     def deadline(self):

@@ -1,9 +1,12 @@
 """Reads histories (../history.md) as one stream in the order of time, with little of it in memory."""
+import bisect
 import heapq
+import itertools
 import json
 
 # A thread may be late between its look at the clock and its write; each thread has one such line at most.
 LATE_LINES = 256
+LINES_AT_ONCE = 1024
 DECODE = json.JSONDecoder().raw_decode  # without a look at what is behind the line
 
 
@@ -26,19 +29,6 @@ def lines_of(path):
             yield line
 
 
-def in_order(lines, key):
-    """Puts right what is out of order by less than LATE_LINES lines."""
-    waiting = []
-    for number, line in enumerate(lines):
-        entry = (key(line), number, line)
-        if len(waiting) < LATE_LINES:
-            heapq.heappush(waiting, entry)
-        else:
-            yield heapq.heappushpop(waiting, entry)[2]
-    while waiting:
-        yield heapq.heappop(waiting)[2]
-
-
 def time_of(line):
     try:
         return line["at"]
@@ -46,25 +36,49 @@ def time_of(line):
         raise Malformed(f"without a time: {line}") from error
 
 
-def ordered(path):
-    return in_order(lines_of(path), time_of)
+class Ordered:
+    """The lines of a file in the order of their times. What is out of order by less than LATE_LINES is put right."""
+
+    def __init__(self, path):
+        self.lines = lines_of(path)
+        self.read = []  # in order
+        self.sure = 0  # so many of them; none that is earlier can follow
+        self.fill()
+
+    def fill(self):
+        more = list(itertools.islice(self.lines, LINES_AT_ONCE))
+        self.read += more
+        self.read.sort(key=time_of)
+        self.sure = len(self.read) - (LATE_LINES if len(more) == LINES_AT_ONCE else 0)
+
+    @property
+    def until(self):
+        return self.read[self.sure - 1]["at"]
+
+    def take(self, until):
+        """Those up to that time, which is no later than its own."""
+        count = bisect.bisect_right(self.read, until, 0, self.sure, key=time_of)
+        taken = self.read[:count]
+        del self.read[:count]
+        self.sure -= count
+        if self.sure == 0:
+            self.fill()
+        return taken
 
 
 def merged(paths):
     """The lines of all these files, in the order of their times. A file is open only while its process wrote: a run has
     more processes one after the other than a process may have files."""
-    waiting = []  # (time, number, the line or None where the file is not open yet, the lines behind it)
-    for number, path in enumerate(paths):
-        first = next(lines_of(path), None)
-        if first is not None:
-            waiting.append((time_of(first), number, None, ordered(path)))
-    heapq.heapify(waiting)
-    while waiting:
-        _, number, line, behind = waiting[0]
-        if line is not None:
-            yield line
-        following = next(behind, None)
-        if following is None:
-            heapq.heappop(waiting)
-        else:
-            heapq.heapreplace(waiting, (following["at"], number, following, behind))
+    firsts = ((next(lines_of(path), None), path) for path in paths)
+    closed = [(time_of(first), number, path) for number, (first, path) in enumerate(firsts) if first is not None]
+    heapq.heapify(closed)
+    read = []
+    while closed or read:
+        until = min((one.until for one in read), default=None)
+        while closed and (until is None or closed[0][0] <= until):
+            read.append(Ordered(heapq.heappop(closed)[2]))
+            until = min(one.until for one in read)
+        lines = [line for one in read for line in one.take(until)]
+        lines.sort(key=time_of)
+        yield from lines
+        read = [one for one in read if one.sure]

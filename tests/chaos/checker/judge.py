@@ -60,21 +60,28 @@ class Judge:
             self.by_event[one.event].append(one)
 
     def tell(self, event, *what):
-        for one in self.by_event.get(event, ()):
-            for found in one.judge(self.world, *what) or ():
-                self.take(one, found)
+        rules = self.by_event.get(event)
+        if rules is None:
+            return
+        world = self.world
+        for one in rules:
+            for found in one.judge(world, *what) or ():
+                if isinstance(found, tuple):
+                    self.remind(one, *found)
+                else:
+                    self.note(one.name, found)
 
-    def take(self, one, found):
-        """A rule yields what is wrong, or (due, function) for a look at a later time, which yields the same."""
-        if isinstance(found, tuple):
-            due, look = found
-            self.world.remind(due, lambda now: self.look(one, look, now))
-        else:
-            self.note(one.name, found)
+    def remind(self, one, due, look):
+        """A rule yields what is wrong, or (due, look) for a look at a later time. That yields what is wrong, or the time
+        of the next look: so it need not name itself, which would keep it in memory until Python looks for circles."""
+        self.world.remind(due, lambda now: self.look(one, look, now))
 
     def look(self, one, look, now):
         for found in look(now) or ():
-            self.take(one, found)
+            if isinstance(found, int):
+                self.remind(one, found, look)
+            else:
+                self.note(one.name, found)
 
     def leave_out(self, what):
         """Notes what could not be judged."""

@@ -1,10 +1,8 @@
 """Judges a run: tests/chaos/checker/check --help."""
 import argparse
 import gc
-import heapq
 import itertools
 import json
-import operator
 import pathlib
 import re
 import subprocess
@@ -16,7 +14,7 @@ from .world import World
 
 QUORUM = 2  # of three that vote
 LINE, TRANSACTION, RESTORE, REPLAY, END = range(5)
-LINES_PER_COLLECTION = 50000
+LINES_PER_COLLECTION = 250000
 UNTIL = re.compile(r"until-restore-(\d+)")
 READER = pathlib.Path(__file__).resolve().parent / "read-servers"
 USAGE = """Judges what a run of tests/chaos has left in DIRECTORY (tests/chaos/history.md):
@@ -59,8 +57,17 @@ def by_generation(files, restores):
 
 def in_one_order(lines, servers):
     """(time, kind, what): a transaction comes before what may rest on it. servers: see of_generations."""
-    contenders = ((line["at"] + bounds.BEHIND, LINE, line) for line in lines)
-    return heapq.merge(servers, contenders, key=operator.itemgetter(0))
+    lines = iter(lines)
+    line = next(lines, None)
+    for one in servers:
+        until = one[0] - bounds.BEHIND
+        while line is not None and history.time_of(line) < until:
+            yield line["at"], LINE, line
+            line = next(lines, None)
+        yield one
+    while line is not None:
+        yield line["at"], LINE, line
+        line = next(lines, None)
 
 
 def last_of_backup(transactions_of_generation, since):

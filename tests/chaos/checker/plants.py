@@ -450,6 +450,12 @@ def deadline_that_is_missed(copy):
     copy.delay(refused["who"], refused["at"], 3 * S)
 
 
+@plant("call_ends_too_late")
+def release_that_never_ends(copy):
+    turn = copy.plain_turn(lambda turn: turn.released["status"] == "ZKL_OK")
+    copy.remove_after(turn.release["who"], turn.release["at"])
+
+
 @plant("call_too_late")
 def try_that_waits(copy):
     refused = copy.find(lambda line: line.get("status") == "ZKL_BUSY" and line["what"] == "acquire")

@@ -51,6 +51,11 @@ class Node:
         while node is not None:
             node.hold, node = hold, node.became
 
+    def let_go(self):
+        """Nobody asks about it any more. Nodes, holds and calls name each other: Python frees what is in no circle."""
+        self.hold = self.request = self.behind_reader = self.lent_since = None
+        self.made_with = ()
+
     def newest(self):
         node = self
         while node.became is not None:
@@ -257,6 +262,7 @@ class Servers:
         while self.dead and self.dead[0].died < before:
             node = self.dead.popleft()
             self.births.pop(node.zxid, None)
+            node.let_go()
             if self.nodes.get(node.path) is node:
                 del self.nodes[node.path]
         while self.closed and self.closed[0].closed < before:

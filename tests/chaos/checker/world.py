@@ -40,13 +40,15 @@ class World:
     # ---- Time ---------------------------------------------------------------------------------
 
     def pass_time(self, now):
-        self.now = max(self.now, now)
+        if now > self.now:
+            self.now = now
         while self.reminders and self.reminders[0][0] <= self.now:
             due, _, look = heapq.heappop(self.reminders)
             look(due)
         if self.now >= self.next_forgetting:
             self.next_forgetting = self.now + bounds.S
             self.forget()
+            self.tell("second")
 
     def finish(self):
         """Nothing more comes: what is due by now is looked at."""
@@ -337,6 +339,7 @@ class World:
             handle.process.changed = line["at"]
         elif what == "cancel" and status == "ZKL_OK":
             self.note_cancel(handle, call, line["at"])
+        self.tell("answered", call)
         self.tell(f"{'acquire' if what in PLACES else what} answered", call)
 
     def note_cancel(self, handle, cancel, at):
@@ -369,7 +372,7 @@ class World:
             fault.note_grant(line["at"])
             fault.somebody_held = True
         self.tell("granted", hold)
-        handle.hold = call.hold = hold
+        handle.hold = hold
         for node in hold.nodes:
             node.note_hold(hold)
             self.holders.setdefault(node.resource, []).append(hold)

@@ -41,25 +41,27 @@ def latest(call):
     return call.at + 2 * call.handle.timeout if call.is_try else call.deadline
 
 
-@rule("called", "one deadline for everything")
-def call_too_late(world, call):
+def too_late(call, now):
+    """Whether it is not over in time; who was stopped has its time from the end of that on."""
     if call.deadline is None:
-        return
-    process = call.handle.process
+        return False
+    stops = call.handle.process.stops
+    return max(latest(call), stops[-1][1] if stops else 0) + bounds.CALL < now
 
-    def look(now):
-        if call.answered is not None or process.gone is not None:
-            return
-        if process.stopped is not None:
-            yield now + bounds.S, look
-            return
-        due = max(latest(call), process.stops[-1][1] if process.stops else 0) + bounds.CALL
-        if due > now:
-            yield due, look
-        else:
-            yield f"{call} has not ended {(now - latest(call)) / bounds.MS:.0f} ms after its deadline"
 
-    yield latest(call) + bounds.CALL, look
+@rule("answered", "one deadline for everything")
+def call_too_late(world, call):
+    if too_late(call, call.answered):
+        yield f"{call} ended {(call.answered - latest(call)) / bounds.MS:.0f} ms after its deadline"
+
+
+@rule("second", "one deadline for everything")
+def call_ends_too_late(world):
+    for handle in world.handles.values():
+        for call in handle.calls.values() if handle.process.runs else ():
+            if call.answered is None and not call.is_late and too_late(call, world.now):
+                call.is_late = True
+                yield f"{call} has not ended {(world.now - latest(call)) / bounds.MS:.0f} ms after its deadline"
 
 
 @rule("acquire answered", "not granted in time")

@@ -87,7 +87,7 @@ def told_in_time(world, told, since, is_wrong, text):
             return
         again = world.overdue(told.handle.process, max(since, told.since), bound, now)
         if again is not None:
-            yield again, look
+            yield again
         else:
             yield f"{told.handle.who} was not told {text}, {(now - since) / bounds.MS:.0f} ms ago"
 
@@ -132,7 +132,7 @@ def elected_not_told(world, hold):
             return
         again = world.overdue(handle.process, hold.at, bounds.NEWS, now)
         if again is not None:
-            yield again, look
+            yield again
         else:
             yield f"{hold} leads, and was not told for {(now - hold.at) / bounds.MS:.0f} ms"
 

@@ -17,7 +17,7 @@ def gone_in_time(world, handle, node, since):
             return
         again = world.overdue(handle.process, since, bound, now)
         if again is not None:
-            yield again, look
+            yield again
         else:
             yield f"{newest.path} of {handle.who} lives {(now - since) / bounds.MS:.0f} ms after it was given up"
 
@@ -105,7 +105,7 @@ def expired_in_time(world, process, session):
         quiet = world.nemesis.quiet_since(None)
         due = now + bounds.S if quiet is None else max(quiet, process.gone) + bound
         if due > now:
-            yield due, look
+            yield due
         else:
             yield f"{', '.join(session.nodes)} of process {process.number} outlives it by" \
                 f" {(now - process.gone) / bounds.MS:.0f} ms"
@@ -144,7 +144,7 @@ def kept_for_too_long(world, call):
         bound = handle.option_ns("retain_ms") + bounds.DELETION + handle.timeout
         again = world.overdue(handle.process, call.answered, bound, now)
         if again is not None:
-            yield again, look
+            yield again
         else:
             yield f"{node.path} is kept for nobody, for {(now - call.answered) / bounds.MS:.0f} ms"
 
@@ -163,7 +163,7 @@ def deleted_while_it_is_held(world, node):
             return
         again = world.overdue(hold.handle.process, node.died, bounds.NEWS, now)
         if again is not None:
-            yield again, look
+            yield again
         else:
             yield f"{hold} holds {node.path}, {hold.depth} times, and its own session has deleted it"
 

@@ -81,7 +81,7 @@ def told_in_time(world, node, bound):
             return
         again = world.overdue(hold.handle.process, node.died, bound, now)
         if again is not None:
-            yield again, look
+            yield again
         else:
             yield f"{hold} does not know that {node.path} is {node.cause}, {(now - node.died) / bounds.MS:.0f} ms ago"
 
@@ -112,7 +112,7 @@ def held_beyond_the_limit(world, hold):
             return
         due = max(hold.at + limit, process.stops[-1][1] if process.stops else 0) + bounds.NEWS
         if process.stopped is not None or due > now:
-            yield max(due, now + bounds.S), look
+            yield max(due, now + bounds.S)
         else:
             yield f"{hold} still holds {(now - hold.at) / bounds.MS:.0f} ms after its grant"
 

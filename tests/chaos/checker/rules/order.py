@@ -20,7 +20,7 @@ def turn_not_told(world, node):
         bound = bounds.NEWS + (call.handle.timeout if call.handle.option_ns("lease_tick_ms") else 0)
         again = world.overdue(process, max(turns, default=node.entitled_at), bound, now)
         if again is not None:
-            yield again, look
+            yield again
         else:
             yield f"nobody is in the way of {node.path} of {call.handle.who}," \
                 f" for {(now - node.entitled_at) / bounds.MS:.0f} ms, and {call} waits"
