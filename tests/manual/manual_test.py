@@ -1,0 +1,128 @@
+"""The manual's pages on the library: each name has one, each says what a caller asks, and each example compiles.
+
+    python3 tests/manual/manual_test.py
+"""
+import concurrent.futures
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+COMPILE = [os.environ.get("CC", "cc"), "-x", "c", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function",
+           "-fsyntax-only", f"-I{ROOT}/include", "-"]
+ESCAPES = ((r"\(aq", "'"), (r"\(ga", "`"), (r"\(ha", "^"), (r"\(ti", "~"), (r"\-", "-"), (r"\&", ""), (r"\e", "\\"))
+OF_OTHERS = {("flock", "1"), ("sudo", "8")}
+WITHOUT_EXAMPLE = {"zkl_log_event", "zkl_testing_expectation_failed"}
+FUNCTION = re.compile(r"(?m)^ZKL_(?:CHECKED_)?API\s+([\w ]+?[ *\n]+)(zkl_\w+)\(")
+TYPE = re.compile(r"(?m)^typedef (?:struct|enum) (zkl_\w+) |^typedef \w+ (zkl_\w+)[(;]")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def headers():
+    directory = os.path.join(ROOT, "include/zklock")
+    return {name: re.sub(r"/\*.*?\*/", "", read(os.path.join(directory, name)), flags=re.S) for name in os.listdir(directory)}
+
+
+def section(page, title):
+    found = re.search(rf"(?ms)^\.Sh {title}\n(.*?)(?=^\.Sh |\Z)", page)
+    return found[1] if found else ""
+
+
+def example_of(page):
+    found = re.search(r"(?s)\.Bd -literal -offset indent\n(.*?)\n\.Ed", section(page, "EXAMPLES"))
+    if not found:
+        return None
+    code = found[1]
+    for escape, text in ESCAPES:
+        code = code.replace(escape, text)
+    return code
+
+
+def compile_error(code):
+    return subprocess.run(COMPILE, input=code, text=True, capture_output=True).stderr
+
+
+class Manual(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()
+        subprocess.run([os.path.join(ROOT, "tools/build-manual"), cls.directory.name], check=True)
+        cls.pages = {}
+        for folder in "man3", "man7":
+            for name in os.listdir(os.path.join(cls.directory.name, folder)):
+                cls.pages[tuple(name.rsplit(".", 1))] = read(os.path.join(cls.directory.name, folder, name))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.directory.cleanup()
+
+    def page(self, name):
+        self.assertIn((name, "3"), self.pages)
+        return self.pages[name, "3"]
+
+    def test_each_function_and_type_has_a_page(self):
+        for text in headers().values():
+            for name in [found[2] for found in FUNCTION.finditer(text)] + [one or other for one, other in TYPE.findall(text)]:
+                with self.subTest(name):
+                    page = self.page(name)
+                    self.assertIn(name, section(page, "NAME") if name != "zkl_status" else page)
+                    self.assertRegex(section(page, "NAME"), r"\n\.Nd \w.{4,}")
+                    for title in "DESCRIPTION", "SEE ALSO":
+                        self.assertTrue(section(page, title), title)
+
+    def test_each_function_says_what_it_returns_and_who_may_call_it(self):
+        for header, text in headers().items():
+            for found in FUNCTION.finditer(text):
+                with self.subTest(found[2]):
+                    page = self.page(found[2])
+                    self.assertIn(f".Fo {found[2]}", section(page, "SYNOPSIS"))
+                    self.assertTrue(section(page, "THREADS") or header == "testing.h")
+                    if found[1].strip() == "int" and header != "testing.h":
+                        self.assertRegex(section(page, "RETURN VALUES"), r"Dv ZKL_OK\b")
+
+    def test_each_status_that_a_comment_names_is_explained(self):
+        """Of those whose lists are hardest to read."""
+        for name, statuses in (("zkl_lock_check", "OK SUSPECT LOST NOT_HELD"),
+                               ("zkl_lock_acquire_async", "OK BUSY TIMEOUT CANCELLED CLOSED LOST HANDLE_IN_USE ALREADY_HELD"),
+                               ("zkl_transaction_commit", "OK LOST OPERATION_FAILED TIMEOUT UNKNOWN CLOSED"),
+                               ("zkl_striped_lock_acquire", "OK BUSY TIMEOUT QUEUE_FULL LEASE_IMPOSSIBLE"),
+                               ("zkl_lock_verify", "OK LOST SUSPECT NOT_HELD NO_PERMISSION CANCELLED"),
+                               ("zkl_node_read", "OK NO_NODE TIMEOUT AUTH_FAILED SERVER_REFUSED"),
+                               ("zkl_client_close", "OK PENDING")):
+            returned = section(self.page(name), "RETURN VALUES")
+            for status in statuses.split():
+                self.assertRegex(returned, rf"(?m)^\.It (?:.* )?Dv ZKL_{status}\b.*\n\S", f"{name}: {status}")
+
+    def test_suspect_is_answered(self):
+        self.assertIn("stop at the next safe point", " ".join(section(self.page("zkl_lock_check"), "RETURN VALUES").split()))
+
+    def test_each_status_leads_to_its_explanation(self):
+        for status in re.findall(r"X\((ZKL_\w+), ", headers()["zklock.h"]):
+            self.assertIn(f".It Dv {status} Pq", self.page(status))
+
+    def test_each_example_compiles(self):
+        missing = {name for (name, number), page in self.pages.items()
+                   if number == "3" and name.startswith("zkl_") and not example_of(page)}
+        self.assertEqual(missing, WITHOUT_EXAMPLE | {"zkl_status"})
+        codes = sorted({code for code in map(example_of, self.pages.values()) if code})
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for code, error in zip(codes, pool.map(compile_error, codes)):
+                self.assertEqual(error, "", code)
+
+    def test_each_reference_leads_to_a_page(self):
+        commands = {(name[:-2], "1") for name in os.listdir(os.path.join(ROOT, "command/man"))}
+        known = commands | set(self.pages) | OF_OTHERS
+        pages = list(self.pages.values()) + [read(os.path.join(ROOT, "command/man", f"{name}.1")) for name, _ in commands]
+        for page in pages:
+            for name, number in re.findall(r"\bXr (\S+) (\d)", page):
+                self.assertIn((name, number), known)
+
+
+if __name__ == "__main__":
+    unittest.main()
