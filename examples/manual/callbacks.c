@@ -20,7 +20,7 @@ static void on_released(void *arg, int status) {
     self->is_done = true;
 }
 
-/* The lock is not held any more from the moment of the call. */
+/* Releases: the lock is not held any more from the moment of the call. */
 static int release(job *self) {
     return zkl_lock_release_async(self->lock, PATIENCE_MS, NULL, on_released, self);
 }
@@ -100,12 +100,12 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     self->is_done = true;
 }
 
-/* On ZKL_OK the callback comes exactly once; on anything else it never does. */
+/* Acquires: on ZKL_OK the callback comes exactly once; on anything else it never does. */
 static int acquire(job *self) {
     return zkl_lock_acquire_async(self->lock, ZKL_WRITE, PATIENCE_MS, NULL, on_acquired, self);
 }
 
-/* The loop of a program that has one already: one more descriptor to poll. */
+/* Runs the loop of a program that has one already: one more descriptor to poll. */
 static int run_loop(zkl_client *client, const bool *is_done) {
     struct pollfd ours = { .fd = -1, .events = POLLIN };
     int status = zkl_client_event_descriptor(client, &ours.fd);

@@ -31,7 +31,7 @@ static void describe_lock(const zkl_lock *lock) {
     printf("\n");
 }
 
-/* Before old servers are taken out of the ensemble: after this nobody connects to them any more. */
+/* Leaves servers before they are taken out of the ensemble: nobody connects to them after this. */
 static int leave_old_servers(zkl_client *client, const char *new_hosts) {
     int status = zkl_client_set_hosts(client, new_hosts);
     if (status != ZKL_OK) {
@@ -40,7 +40,7 @@ static int leave_old_servers(zkl_client *client, const char *new_hosts) {
     return status;
 }
 
-/* For a bug report: what this client was told, and what it made of it. */
+/* Keeps, for a bug report, what this client was told, and what it made of it. */
 static void keep_evidence(zkl_client *client, const char *path) {
     if (zkl_client_write_record(client, path) != ZKL_OK) {
         fprintf(stderr, "no record: %s\n", zkl_error_message());
@@ -67,14 +67,14 @@ static int open_with_lease(const char *hosts, zkl_client **client) {
     return zkl_client_open(hosts, &options, client);
 }
 
-/* Python services lock the same with kazoo, unchanged. */
+/* Opens what Python services lock with kazoo, unchanged. */
 static int open_for_kazoo(zkl_client *client, zkl_lock **lock) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.naming = ZKL_NAMING_KAZOO; /* its Lock, ReadLock and WriteLock see ours */
     return zkl_lock_open(client, "report", &options, lock);
 }
 
-/* Many threads of this process sell the same: the lock passes between them without a request. */
+/* Opens it for many threads that sell the same: the lock passes among them without a request. */
 static int open_lent(zkl_client *client, zkl_lock **lock) {
     zkl_lending lending = ZKL_LENDING_INIT;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;

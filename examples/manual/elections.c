@@ -66,7 +66,7 @@ static void on_resigned(void *arg, int status) {
     printf("the servers have heard of it: %s\n", zkl_strerror(status));
 }
 
-/* We do not lead from the moment of the call on. */
+/* Resigns: we do not lead from the moment of the call on. */
 static int resign(zkl_election *election) {
     return zkl_election_resign_async(election, PATIENCE_MS, on_resigned, NULL);
 }

@@ -60,7 +60,7 @@ static int ask_for(zkl_client *client, const char *resource, const char *node) {
     return status;
 }
 
-/* Only for a holder that is known to be gone: it is not stopped by this. */
+/* Breaks the lock of a holder that is known to be gone: it is not stopped by this. */
 static int break_lock(zkl_client *client, const char *resource, const char *node) {
     int status = zkl_node_break(client, resource, node, PATIENCE_MS);
     return status == ZKL_NO_NODE ? ZKL_OK : status;
@@ -89,7 +89,7 @@ static int print_node(zkl_client *client, const char *path) {
     return status;
 }
 
-/* Everybody may look; only clients that show one of our credentials may change anything. */
+/* Lets everybody look, and only clients that show one of our credentials change anything. */
 static int close_to_strangers(zkl_client *client, const char *path) {
     return zkl_node_set_acl(client, path, "auth::cdrwa,world:anyone:r", PATIENCE_MS);
 }
@@ -135,7 +135,7 @@ static int open_with_credential(const char *hosts, char *secret, zkl_client **cl
     return zkl_client_open(hosts, &options, client);
 }
 
-/* A password is renewed, while the locks are held. */
+/* Renews a password while the locks are held. */
 static int change_password(zkl_client *client, const char *secret) {
     zkl_credential credential = ZKL_CREDENTIAL_INIT;
     credential.secret = secret;
@@ -158,7 +158,7 @@ static int take_any_stripe(zkl_striped_lock *hot) {
                                           on_stripe, hot);
 }
 
-/* In another thread than the one that waits. */
+/* Ends the wait of another thread. */
 static void stop_waiting(zkl_striped_lock *hot) {
     if (zkl_striped_lock_cancel(hot) == ZKL_NOT_WAITING) {
         printf("it does not wait: it was granted, or has not begun\n");

@@ -10,7 +10,7 @@ static const char lock_path[] = "/locks/stock";
 
 /* ---- What each of them needs ----------------------------------------------------------------- */
 
-/* A client of the servers, whichever they are said to be. */
+/* Connects to the servers, whichever they are said to be. */
 static zkl_client *connect(void) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
@@ -186,7 +186,8 @@ static int has_lock(void *arg) {
     return self->has_lock;
 }
 
-/* As with SIGSTOP, or while a virtual machine is moved: its session ends, and the next one works.
+/* Stops, as with SIGSTOP, or while a virtual machine is moved: its session ends, and the next one
+ * works.
  */
 static void stopped_process_loses_its_lock(void) {
     worker other = { .process = zkl_testing_process_make() };
@@ -219,7 +220,7 @@ static void test_all(void *arg) {
     stopped_process_loses_its_lock();
 }
 
-/* One run, with servers of our choice, and a trace of what happened. */
+/* Runs it once, with servers of our choice, and a trace of what happened. */
 static void run_once(FILE *trace) {
     zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
     options.seed = 7;
@@ -238,7 +239,7 @@ static void test_one_seed(void *arg) {
     lost_reply_leaves_one_node();
 }
 
-/* The same test, with the delays and the order of events that each seed draws. */
+/* Runs the same test with the delays and the order of events that each seed draws. */
 static void run_many_seeds(void) {
     zkl_testing_run_seeds(1, 500, NULL, test_one_seed, NULL);
 }
