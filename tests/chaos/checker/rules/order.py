@@ -102,6 +102,8 @@ def handed_on_too_often(world, hold):
     limit, late = handle.options.get("hand_offs", 0), handle.option_ns("hand_off_ms")
     if count > limit:
         yield f"{hold} is grant {count} before {waiter.path}, of {limit} at most"
-    elif late and hold.at > waiter.born + late + bounds.NEWS:
-        yield f"{hold} came {(hold.at - waiter.born) / bounds.MS:.0f} ms after {waiter.path}, before it"
+        return
+    heard = max(waiter.born, node.entitled_at or 0)  # a place that waits itself puts nobody off
+    if late and hold.at > heard + late + bounds.NEWS:
+        yield f"{hold} came {(hold.at - heard) / bounds.MS:.0f} ms after it could hear of {waiter.path}, before it"
 
