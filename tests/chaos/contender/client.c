@@ -22,8 +22,9 @@ static void note_session(struct client *client, int64_t session) {
 }
 
 static void print_record(const struct client *client, const zkl_log_record *record) {
-    fprintf(stderr, "%s: %s %s %s: %s %s\n", client->caller.who, zkl_log_event_name(record->event),
-            record->resource, record->lock_owner, zkl_status_name(record->status), record->message);
+    fprintf(stderr, "%s: %s %s %s: %s %s\n", client->caller.who,
+            zkl_log_event_name((int)record->event), record->resource, record->lock_owner,
+            zkl_status_name(record->status), record->message);
 }
 
 static void on_log(void *arg, const zkl_log_record *record) {

@@ -149,7 +149,7 @@ const char *lock_mode_name(const struct handle *handle) {
     const struct kind *kind = handle->kind;
     return kind->mode == ZKL_AS_OPENED ? NULL
            : kind->permits > 0         ? "permit"
-                                       : zkl_lock_mode_name(kind->mode);
+                                       : zkl_lock_mode_name((int)kind->mode);
 }
 
 /* The session that the grant is of; 0: it cannot be told, as the lock may be lost already. */

@@ -65,7 +65,7 @@ static void tell_clients(struct contender *contender, int (*tell)(struct client 
 static void obey(struct contender *contender) {
     char *line = NULL;
     size_t size = 0;
-    for (ssize_t length; (length = getline(&line, &size, stdin)) > 0;) {
+    while (getline(&line, &size, stdin) > 0) {
         line[strcspn(line, "\n")] = '\0';
         if (strcmp(line, "finish") == 0) {
             break;
