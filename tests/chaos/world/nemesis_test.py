@@ -6,7 +6,9 @@ import itertools
 import json
 import os
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 from . import past, wire
 from .fault import Fault
@@ -213,6 +215,24 @@ class ServersTest(unittest.TestCase):
         made = self.servers()
         self.assertTrue(made.serve_again())
         self.assertEqual(made.revived, [])
+
+
+class SessionOfTest(unittest.TestCase):
+    LISTED = """ /10.77.0.101:41000[1](queued=0,recved=5,sent=5,sid=0x1000a,lop=PING)
+ /10.77.0.101:41001[1](queued=0,recved=5,sent=5,sid=0x1000b,lop=PING)
+"""
+
+    def session_of(self, pid, own, its):
+        host = types.SimpleNamespace(call=lambda *_: f'0 0 {own}:41001 {its}:2181 users:(("contender",pid={pid},fd=5))\n')
+        with mock.patch("world.wire.word", side_effect=lambda address, _: self.LISTED if address == "10.77.0.1" else None):
+            return Servers.session_of(None, 7, host)
+
+    def test_the_session_of_a_connection_is_what_its_server_lists(self):
+        self.assertEqual(self.session_of(7, "10.77.0.101", "10.77.0.1"), 0x1000b)
+        self.assertIsNone(self.session_of(70, "10.77.0.101", "10.77.0.1"))
+
+    def test_a_program_that_speaks_ipv6_has_one_too(self):
+        self.assertEqual(self.session_of(7, "[::ffff:10.77.0.101]", "[::ffff:10.77.0.1]"), 0x1000b)
 
 
 class WireTest(unittest.TestCase):
