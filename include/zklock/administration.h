@@ -44,7 +44,7 @@
 extern "C" {
 #endif
 
-/** Frees a result of any function here. NULL is allowed. Any thread; does not block. */
+/** Frees a result of any function of this header. NULL is allowed. Any thread; does not block. */
 ZKL_API void zkl_report_free(void *report);
 
 /* ---- The queue of a resource --------------------------------------------- */

@@ -153,7 +153,7 @@ ZKL_CHECKED_API int zkl_election_campaign_async(zkl_election *election, int64_t 
                                                 zkl_campaign_callback *callback, void *arg);
 
 /**
- * The lock underneath; the term is a grant of it. Use it with
+ * The lock underneath an election; the term is a grant of it. Use it with
  *
  *     zkl_lock_check         does this candidate lead, as far as is known here? ZKL_LOST until
  *                            zkl_election_resign

@@ -167,8 +167,8 @@ typedef struct zkl_security {
  * permissions to delete them (docs/security.md).
  *
  * May be called from any thread, in callbacks too; of two calls the later one counts. Does not
- * block. Returns ZKL_OK, or ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY and ZKL_CLOSED: then nothing has
- * changed.
+ * block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_CLOSED. On any status but
+ * ZKL_OK nothing has changed.
  */
 ZKL_CHECKED_API int zkl_client_set_credentials(zkl_client *client,
                                                const zkl_credential *credentials, int32_t count);

@@ -175,7 +175,7 @@ ZKL_CHECKED_API int zkl_transaction_commit_async(zkl_transaction *transaction, i
                                                  zkl_transaction_callback *callback, void *arg);
 
 /**
- * The path, below the chroot, of a node that a committed transaction created, with its number if it
+ * The path of a node that a committed transaction created, below the chroot, with its number if it
  * is sequential. operation: counted from 0 in the order of addition. "" if that operation is not a
  * create, or the transaction was not committed with ZKL_OK (or there was no memory for the path).
  * The string lives as long as the transaction. Does not block.

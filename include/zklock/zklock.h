@@ -286,8 +286,8 @@ ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *informat
  * session.
  *
  * May be called from any thread, in callbacks too; of two calls the later list counts. Does not
- * block. Returns ZKL_OK, or ZKL_INVALID_ARGUMENT (as in zkl_client_open; or another chroot) and
- * ZKL_CLOSED: then nothing has changed.
+ * block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (as in zkl_client_open; or another chroot) or
+ * ZKL_CLOSED. On any status but ZKL_OK nothing has changed.
  */
 ZKL_CHECKED_API int zkl_client_set_hosts(zkl_client *client, const char *hosts);
 
