@@ -20,7 +20,7 @@ WINDOWS = 8
 
 # By what is measured: the share of its median by which a line may rise, and how much it may anyway.
 LIMITS = {"rss_kb": (0.1, 2048), "anonymous_kb": (0.1, 1024), "descriptors": (0.1, 2), "threads": (0.1, 2),
-          "heap_kb": (0.25, 8192), "watches": (0.2, 10), "nodes": (0.2, 20), "connections": (0.2, 4), "sessions": (0.2, 4)}
+          "heap_kb": (0.25, 4096), "watches": (0.2, 10), "nodes": (0.2, 20), "connections": (0.2, 4), "sessions": (0.2, 4)}
 OF_MEMBERS = ("rss_kb", "anonymous_kb", "descriptors", "threads")
 # Each server has its own watches and connections, and knows all nodes and sessions.
 OF_ALL_SERVERS = {"watches": sum, "connections": sum, "nodes": max, "sessions": max}
