@@ -82,12 +82,14 @@ class Stopped(OfAClient):
     lasts_s = 1
 
     def begin(self):
-        self.session = wait_until(lambda: self.world.servers.session_of(self.pid, self.hit.host), "it has a session")
-        if self.session not in self.world.servers.alive():
-            raise NotSeen(f"the leader does not know {self.session:#x}")
+        self.session = wait_until(self.living_session, "it has a session that the leader knows")
         self.tell("stop")
         self.hit.signal(signal.SIGSTOP)
         wait_until(lambda: self.hit.kernel_state() == "T", "it stands still", 5)
+
+    def living_session(self):
+        session = self.world.servers.session_of(self.pid, self.hit.host)
+        return session if session in self.world.servers.alive() else None
 
     def proof(self):
         """The servers' leader does not know the session any more."""
