@@ -24,5 +24,7 @@ if(ZKLOCK_MANUAL AND EXISTS ${PROJECT_SOURCE_DIR}/docs/statuses.md)
         COMMAND ${CMAKE_COMMAND} -E touch ${manual}.stamp
         DEPENDS ${sources} COMMENT "Writing the manual" VERBATIM)
     add_custom_target(zklock_manual ALL DEPENDS ${manual}.stamp)
-    install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+    if(ZKLOCK_INSTALL)
+        install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+    endif()
 endif()

@@ -5,7 +5,7 @@ import blocks
 import mdoc
 from blocks import Terms, Text
 
-RETURNS = re.compile(r"Returns(?: (?=ZKL_)|$| 1| what zkl_)|Each returns (?=ZKL_)|The statuses are as in \w+\(\): ")
+RETURNS = re.compile(r"Returns(?: (?=ZKL_)|$| 1| what zkl_| a static| the empty)|Each returns (?=ZKL_)|The statuses are as in \w+\(\): ")
 GOES_ON = re.compile(r"(?:Or|On|After) (?=.*ZKL_|it was not|nothing has|th(?:is|ese) )|ZKL_\w+: ")
 THREADS = re.compile(r"Blocks\b|Does not block|Any thread|May be called from|Waits only for|Call it once|No I/O"
                      r"|From a try|Several (?:at once )?may|A try blocks")

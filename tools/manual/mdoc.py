@@ -7,7 +7,7 @@ from blocks import Heading, Items, Literal, Terms, Text
 # Of a sentence: behind a mark and what closes it, before what can begin the next one.
 BEGINS = r"[A-Z0-9]|zkl_|zklock\b|[a-z_]+`|\w+_ms\b|[a-z_]+: |[a-z_]+(?:, [a-z_]+)* (?:and the statuses|receives)"
 SENTENCE_END = re.compile(rf"""(?<=[.!?])((?:["')]|`)*)\s+(?=["'(`]*(?:{BEGINS}))""")
-ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|vs|etc)\.$|(?:^|\s)\d+\.$")
+ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|vs|etc)\.$")
 CALL = re.compile(r"(zkl_\w+)\(([\w&>*+\- ,.]*)\)")
 TOKEN = re.compile(r"""[(\[]*(?:`[^`]+`|zkl_\w+\([\w&>*+\- ,.]*\))[),.:;!?\]]*|\S+""")
 NAME = re.compile(r"\w+")

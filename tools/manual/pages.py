@@ -63,7 +63,7 @@ def synopsis(book, one, group):
         elif member.kind == "callback":
             lines += prototype(member, is_callback=True)
         elif member.kind == "alias":
-            lines += [".Vt typedef", f".Vt {member.result} {member.name} ;"]
+            lines += [f".Vt typedef {member.result} {member.name} ;"]
         elif member.kind == "handle":
             lines += [f".Vt typedef struct {member.name} {member.name} ;"]
         elif member.kind in ("struct", "enum") and member.members:
