@@ -31,7 +31,7 @@ class Fleet:
         self.build = world.build
         self.place = world.place
         self.histories_in = world.histories
-        self.log = open(os.path.join(world.output, "contenders.log"), "ab")
+        self.log = open(os.path.join(world.place, "contenders.log"), "ab")
         self.all = []
         self.store = Store(os.path.join(self.histories_in, "store.jsonl"), OWN_ADDRESS)
         self.shop = None

@@ -56,7 +56,7 @@ class Server:
         self.place = os.path.join(place, self.name)
         self.data = os.path.join(self.place, "data")
         self.older = os.path.join(output, self.name, "data")  # on the disk
-        self.log = os.path.join(output, self.name, "log")
+        self.log = os.path.join(self.place, "log")
         self.collections = os.path.join(self.place, COLLECTIONS)
         self.process = None
         self.losses = 0
@@ -198,7 +198,7 @@ class Servers:
     """All of them: three that vote and an observer; two more may join."""
 
     def __init__(self, place, output):
-        """Their data are in `place`; what they do not need any more, and their logs, in `output`."""
+        """Their data and logs are in `place`; what they do not need any more is moved to `output`."""
         self.all = {number: Server(number, place, output) for number in (*VOTERS, OBSERVER, *JOINERS)}
         self.members = {*VOTERS, OBSERVER}
         self.revived = []  # the names of those that had lost an ACL, each time

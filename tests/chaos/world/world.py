@@ -18,16 +18,16 @@ CLOCK_EVERY_S = 1
 
 class World:
     def __init__(self, place, output, build, name):
-        """`place` is in memory, and has what must be fast; `output` is on the disk, and has what grows."""
+        """`place` is in memory: whoever is judged writes there only, as a disk that is busy holds up its writers for seconds.
+        `output` is on the disk."""
         self.place = place
-        self.output = output
         self.build = build
         self.memory = Memory(name)
         self.network = Network()
         self.servers = Servers(place, output)
         self.machines = [self.network.add(f"client-{number}", FIRST_CLIENT + number)
                          for number in range(CLIENT_MACHINES)]
-        self.histories = os.path.join(output, "histories")
+        self.histories = os.path.join(place, "histories")
         os.mkdir(self.histories)
         self.history = History(os.path.join(self.histories, "nemesis.jsonl"), "nemesis", os.getpid())
         self.restores = 0
