@@ -26,6 +26,7 @@ def remember_who_observes(world, call):
         observers = world.notes["observers"].setdefault(call.line["resource"], {})
         observers[call.handle.who] = Observer(call.handle, call.at)
         world.notes["observed"][call.handle.who] = call.line["resource"]
+        world.notes["terms"].pop(call.handle.who, None)  # of what it observed before
     elif call.what == "close":
         forget(world, call.handle)
     elif call.what == "close_client":
