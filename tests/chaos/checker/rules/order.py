@@ -44,12 +44,16 @@ def place_lost_without_cause(world, hold):
 
 
 def is_busy(world, call, resource):
-    """Whether another contender is there, or was a short while ago."""
-    who, queue = call.handle.who, world.servers.queues.get(resource)
-    if queue is not None and any(node.who != who or node.who == "" for node in queue.nodes):
-        return True
-    deaths = world.notes["busy_without_a_reason"].get(resource, {})
-    return any(at > call.at - bounds.STALE for whose, at in deaths.items() if whose != who)
+    """Whether another contender is there, or was a short while ago. For a try also one that this handle had given up just
+    before, as its list may be older than the deletion."""
+
+    def counts(node):
+        return node.who != call.handle.who or node.who == "" or (call.is_try and node.born < call.at)
+
+    queue = world.servers.queues.get(resource)
+    dead = world.notes["busy_without_a_reason"].get(resource, {}).values()
+    return any(counts(node) for node in (queue.nodes if queue is not None else ())) or \
+        any(counts(node) and node.died > call.at - bounds.STALE for node in dead)
 
 
 @rule("acquire answered", "if another contender is in the way it returns ZKL_BUSY")
@@ -72,9 +76,9 @@ def upgrade_refused_without_a_reason(world, call):
 def remember_the_last_deaths(world, node):
     notes = world.notes["busy_without_a_reason"]
     deaths = notes.setdefault(node.resource, {})
-    deaths[node.who] = node.died
+    deaths[node.who] = node
     if len(deaths) > 2:
-        del deaths[min(deaths, key=deaths.get)]
+        del deaths[min(deaths, key=lambda who: deaths[who].died)]
 
 
 def waiter_behind(world, node, hold):
