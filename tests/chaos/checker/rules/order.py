@@ -44,8 +44,8 @@ def place_lost_without_cause(world, hold):
 
 
 def is_busy(world, call, resource):
-    """Whether another contender is there, or was a short while ago. For a try also one that this handle had given up just
-    before, as its list may be older than the deletion."""
+    """Whether another contender is there, or was a short while ago. For a try also one that this handle had given up
+    just before, as its list may be older than the deletion."""
 
     def counts(node):
         return node.who != call.handle.who or node.who == "" or (call.is_try and node.born < call.at)
@@ -82,11 +82,12 @@ def remember_the_last_deaths(world, node):
 
 
 def waiter_behind(world, node, hold):
-    """The first of another session that must wait for this node, and has for so long that the news are there."""
+    """The first of another session that must wait for this node, and has for so long that the news are there; of those
+    that came while the node waited itself its client hears when that is over."""
     queue = world.servers.queues.get(node.resource)
     for other in queue.nodes if queue is not None else ():
         if other.key > node.key and other.session != node.session and conflict(other.mode, node.mode) and \
-                other.born + bounds.NEWS < hold.at:
+                max(other.born, node.entitled_at or 0) + bounds.NEWS < hold.at:
             return other
     return None
 
