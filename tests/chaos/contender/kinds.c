@@ -184,6 +184,7 @@ static const struct kind kinds[] = {
       .acquire = lock_acquire,
       .hold = lock_hold,
       .release = lock_release,
+      .relatives = RELATIVES_MAX,
       .permits = PERMITS_OF_ALL },
     { .name = "election",
       .family = election,

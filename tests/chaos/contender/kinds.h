@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /** How many permits each semaphore has: all who use one must say the same. */
-enum { PERMITS_OF_ALL = 3 };
+enum { PERMITS_OF_ALL = 2 };
 /** Most relatives of a handle. */
 enum { RELATIVES_MAX = 2 };
 
