@@ -69,7 +69,8 @@ def verdict(results):
     wrong = [*(f"{plain(rule)}: violated {times(count)}." for rule, count in results["violations"].items()),
              *(f"{plain(one).rstrip('.')}." for one in results["wrong"])]  # also what grows
     if not wrong:
-        return "**No promise was violated, nothing was left at the end, and nothing grew.**\n"
+        grew = "nothing grew" if results["growth"] else "it was too short to tell what grows"
+        return f"**No promise was violated, nothing was left at the end, and {grew}.**\n"
     return "**What went wrong in this run:**\n\n" + "".join(f"- {one}\n" for one in wrong)
 
 

@@ -81,6 +81,8 @@ class PageTest(unittest.TestCase):
 
     def test_a_good_run_is_said_to_be_good(self):
         self.assertIn("No promise was violated", page.run(results()))
+        self.assertIn("nothing grew", page.run(results()))
+        self.assertNotIn("nothing grew", page.run(results(growth=[])))
 
     def test_whatever_went_wrong_is_told(self):
         for made, told in ((results(violations={"two_holders": 3}), "two_holders: violated 3 times."),
