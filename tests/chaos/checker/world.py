@@ -83,13 +83,11 @@ class World:
         since = self.undisturbed_since(process)
         return since if since is None else max(since, process.changed)
 
-    def overdue(self, process, since, bound, now):
-        """None: it had `bound` in peace. Else when to look again."""
+    def overdue(self, process, since, bound, now, text):
+        """Yields the text if the process had `bound` in peace, or else when to look again."""
         quiet = self.quiet_since(process)
-        if quiet is None:
-            return now + AGAIN
-        due = max(since, quiet) + bound
-        return None if due <= now else due
+        due = now + AGAIN if quiet is None else max(since, quiet) + bound
+        yield text if due <= now else due
 
     def was_quiet(self, process, begin):
         """From `begin` until now."""

@@ -86,11 +86,8 @@ def told_in_time(world, told, since, is_wrong, text):
     def look(now):
         if observer(world, told.handle) is not told or not is_wrong():
             return
-        again = world.overdue(told.handle.process, max(since, told.since), bound, now)
-        if again is not None:
-            yield again
-        else:
-            yield f"{told.handle.who} was not told {text}, {(now - since) / bounds.MS:.0f} ms ago"
+        yield from world.overdue(told.handle.process, max(since, told.since), bound, now,
+                                 f"{told.handle.who} was not told {text}, {(now - since) / bounds.MS:.0f} ms ago")
 
     yield since + bound, look
 
@@ -131,10 +128,7 @@ def elected_not_told(world, hold):
     def look(now):
         if not hold.believes or world.notes["elected"].get(handle.who) == list(hold.token):
             return
-        again = world.overdue(handle.process, hold.at, bounds.NEWS, now)
-        if again is not None:
-            yield again
-        else:
-            yield f"{hold} leads, and was not told for {(now - hold.at) / bounds.MS:.0f} ms"
+        yield from world.overdue(handle.process, hold.at, bounds.NEWS, now,
+                                 f"{hold} leads, and was not told for {(now - hold.at) / bounds.MS:.0f} ms")
 
     yield hold.at + bounds.NEWS, look

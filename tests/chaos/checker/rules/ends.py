@@ -15,11 +15,9 @@ def gone_in_time(world, handle, node, since):
         newest = node.newest()
         if newest.died is not None or handle.process.gone is not None:
             return
-        again = world.overdue(handle.process, since, bound, now)
-        if again is not None:
-            yield again
-        else:
-            yield f"{newest.path} of {handle.who} lives {(now - since) / bounds.MS:.0f} ms after it was given up"
+        yield from world.overdue(handle.process, since, bound, now,
+                                 f"{newest.path} of {handle.who} lives {(now - since) / bounds.MS:.0f} ms after it was"
+                                 " given up")
 
     yield since + bound, look
 
@@ -142,11 +140,8 @@ def kept_for_too_long(world, call):
         if node.died is not None or handle.process.gone is not None or is_used(now):
             return
         bound = handle.option_ns("retain_ms") + bounds.DELETION + handle.timeout
-        again = world.overdue(handle.process, call.answered, bound, now)
-        if again is not None:
-            yield again
-        else:
-            yield f"{node.path} is kept for nobody, for {(now - call.answered) / bounds.MS:.0f} ms"
+        yield from world.overdue(handle.process, call.answered, bound, now,
+                                 f"{node.path} is kept for nobody, for {(now - call.answered) / bounds.MS:.0f} ms")
 
     yield call.answered + handle.option_ns("retain_ms") + bounds.DELETION + handle.timeout, look
 
@@ -161,11 +156,8 @@ def deleted_while_it_is_held(world, node):
         hold = node.hold
         if hold is None or not hold.believes or hold.handle.process.gone is not None:
             return
-        again = world.overdue(hold.handle.process, node.died, bounds.NEWS, now)
-        if again is not None:
-            yield again
-        else:
-            yield f"{hold} holds {node.path}, {hold.depth} times, and its own session has deleted it"
+        yield from world.overdue(hold.handle.process, node.died, bounds.NEWS, now,
+                                 f"{hold} holds {node.path}, {hold.depth} times, and its own session has deleted it")
 
     yield node.died + bounds.NEWS, look
 

@@ -79,11 +79,9 @@ def told_in_time(world, node, bound):
         if hold is None or not hold.believes or hold.handle.process.gone is not None or \
                 hold.handle.library != "zklock":
             return
-        again = world.overdue(hold.handle.process, node.died, bound, now)
-        if again is not None:
-            yield again
-        else:
-            yield f"{hold} does not know that {node.path} is {node.cause}, {(now - node.died) / bounds.MS:.0f} ms ago"
+        yield from world.overdue(hold.handle.process, node.died, bound, now,
+                                 f"{hold} does not know that {node.path} is {node.cause},"
+                                 f" {(now - node.died) / bounds.MS:.0f} ms ago")
 
     yield node.died + bound, look
 

@@ -18,12 +18,9 @@ def turn_not_told(world, node):
             return  # of a set, another is still waited for
         # Where a lease has to be earned first that takes a probe and two writes.
         bound = bounds.NEWS + (call.handle.timeout if call.handle.option_ns("lease_tick_ms") else 0)
-        again = world.overdue(process, max(turns, default=node.entitled_at), bound, now)
-        if again is not None:
-            yield again
-        else:
-            yield f"nobody is in the way of {node.path} of {call.handle.who}," \
-                f" for {(now - node.entitled_at) / bounds.MS:.0f} ms, and {call} waits"
+        yield from world.overdue(process, max(turns, default=node.entitled_at), bound, now,
+                                 f"nobody is in the way of {node.path} of {call.handle.who},"
+                                 f" for {(now - node.entitled_at) / bounds.MS:.0f} ms, and {call} waits")
 
     if node.who:
         yield node.entitled_at + bounds.NEWS, look
@@ -81,13 +78,18 @@ def remember_the_last_deaths(world, node):
         del deaths[min(deaths, key=lambda who: deaths[who].died)]
 
 
+def heard_of(node, other):
+    """Since when this node's client may hear of another behind it: of those that came while it waited itself, when that
+    is over."""
+    return max(other.born, node.entitled_at or 0)
+
+
 def waiter_behind(world, node, hold):
-    """The first of another session that must wait for this node, and has for so long that the news are there; of those
-    that came while the node waited itself its client hears when that is over."""
+    """The first of another session that must wait for this node, and has for so long that the news are there."""
     queue = world.servers.queues.get(node.resource)
     for other in queue.nodes if queue is not None else ():
         if other.key > node.key and other.session != node.session and conflict(other.mode, node.mode) and \
-                max(other.born, node.entitled_at or 0) + bounds.NEWS < hold.at:
+                heard_of(node, other) + bounds.NEWS < hold.at:
             return other
     return None
 
@@ -108,7 +110,7 @@ def handed_on_too_often(world, hold):
     if count > limit:
         yield f"{hold} is grant {count} before {waiter.path}, of {limit} at most"
         return
-    heard = max(waiter.born, node.entitled_at or 0)  # a place that waits itself puts nobody off
+    heard = heard_of(node, waiter)
     if late and hold.at > heard + late + bounds.NEWS:
         yield f"{hold} came {(hold.at - heard) / bounds.MS:.0f} ms after it could hear of {waiter.path}, before it"
 
