@@ -19,7 +19,7 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
 
-enum { STRIPES = 3, LONG_MS = 60000, AT_MOST_S = 10 };
+enum { STRIPES = 3, LONG_MS = 60000, AT_MOST_S = 60 };
 
 static zkl_client *client;
 static zkl_striped_lock *holder; /* of all */

@@ -54,7 +54,8 @@ void unit_expect_text(const char *actual, const char *expected, const char *what
  *  Any thread or signal handler may call it. */
 void unit_fail_for_good(const char *why) __attribute__((noreturn));
 /** Fails the test, and ends the program, if the test is not done by then; 0: there is no bound any
- *  more. The bound is for what would never end, and must be far from what a slow machine needs. */
+ *  more. Under valgrind and sanitizers it is longer by as much as CTest's. The bound is for what
+ *  would never end, and must be far from what a slow machine needs. */
 void unit_must_be_done_within(unsigned seconds);
 
 /** Expects that every record that is made from here on plays back. unit_main begins with it. */
