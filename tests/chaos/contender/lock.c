@@ -290,11 +290,11 @@ void lock_hold_and_check(struct handle *handle) {
     }
 }
 
+/* The limit ends what would be far beyond all that the checker allows. */
 void lock_hold_too_long(struct handle *handle) {
-    enum { TOO_LONG = 3 };
+    enum { TOO_LONG = 3, FAR_TOO_LONG_MS = 8000 };
     bool is_too_long = chance_once_in(&handle->chance, TOO_LONG);
-    nap(is_too_long ? 2 * handle->kind->max_hold_ms : lock_draw_hold(handle));
-    (void)look(handle);
+    (void)lock_hold_for(handle, is_too_long ? FAR_TOO_LONG_MS : lock_draw_hold(handle));
 }
 
 /* ---- Releasing ------------------------------------------------------------------------------- */
