@@ -214,13 +214,20 @@ bool lock_try(struct handle *handle) {
 /* ---- Holding --------------------------------------------------------------------------------- */
 
 int64_t lock_draw_hold(struct handle *handle) {
-    enum { OFTEN_MS = 20, SELDOM_MS = 400, RARELY_MS = 2000, SELDOM = 30, RARELY = 300 };
-    bool is_rare = chance_once_in(&handle->chance, RARELY);
-    bool is_seldom = chance_once_in(&handle->chance, SELDOM);
-    return chance_between(&handle->chance, 0,
-                          is_rare     ? RARELY_MS
-                          : is_seldom ? SELDOM_MS
-                                      : OFTEN_MS);
+    static const struct {
+        int64_t at_most_ms;
+        unsigned once_in;
+    } draws[] = {
+        { 20000, 2000 }, /* it goes on when a fault is over: then the loss must have been told */
+        { 2000, 300 },
+        { 400, 30 },
+        { 20, 1 },
+    };
+    size_t i = 0;
+    while (!chance_once_in(&handle->chance, draws[i].once_in)) {
+        i++;
+    }
+    return chance_between(&handle->chance, 0, draws[i].at_most_ms);
 }
 
 bool lock_check(struct handle *handle) {

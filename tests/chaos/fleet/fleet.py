@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 
+from world.history import now
 from world.network import OWN_ADDRESS
 from . import mix
 from .follower import busiest
@@ -11,6 +12,8 @@ from .member import PROGRAM, Contender
 from .others import OTHERS
 from .shop import Shop
 from .store import Store
+
+LONG_NS = 1_000_000_000
 
 
 def is_queue_of(queue, resources):
@@ -78,6 +81,12 @@ class Fleet:
     def holders(self):
         self.read()
         return [one for one in self.all if one.follower.holds]
+
+    def long_holders(self):
+        """Whose work is long: it will go on for a while."""
+        self.read()
+        since = now() - LONG_NS
+        return [one for one in self.all if any(span.began <= since for span in list(one.follower.holds.values()))]
 
     def waiters(self):
         self.read()

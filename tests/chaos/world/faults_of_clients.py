@@ -32,11 +32,15 @@ class OfAClient(Fault):
         at = now()
         return all(self.world.fleet.met(at, at, [member]))
 
+    def suitable(self, among):
+        return [one for one in among() if self.suits(one) and self.contends(one)]
+
     def choose(self):
+        """Somebody who will still hold after the fault, if there is one now."""
         fleet = self.world.fleet
         among = self.chance.choice((fleet.holders, fleet.waiters))
-        self.hit = self.chance.choice(wait_until(lambda: [one for one in among() if self.suits(one) and self.contends(one)],
-                                                 "somebody suits"))
+        self.hit = self.chance.choice(self.suitable(fleet.long_holders) or
+                                      wait_until(lambda: self.suitable(among), "somebody suits"))
         self.target = f"{self.hit.called}, which {self.hit.doing}"
         self.process = self.hit.process
 
@@ -83,6 +87,7 @@ class Stopped(OfAClient):
 
     def begin(self):
         self.session = wait_until(self.living_session, "it has a session that the leader knows")
+        wait_until(lambda: self.contends(self.hit), "it holds or waits again")
         self.tell("stop")
         self.hit.signal(signal.SIGSTOP)
         wait_until(lambda: self.hit.kernel_state() == "T", "it stands still", 5)
@@ -113,6 +118,9 @@ class OfTheShop:
         self.hit = self.chance.choice(wait_until(shop.living, "an instance of the shop lives"))
         self.target = self.hit.name
         self.process = self.hit.process
+
+    def contends(self, instance):
+        return True
 
     def members(self):
         return None
