@@ -13,6 +13,7 @@ class Process:
         self.host = host
         self.begun = at
         self.handles = []
+        self.names_its_nodes = False  # one of them said of which handle it is
         self.sessions = set()
         self.stopped = None  # since when
         self.stops = []  # (from, to)

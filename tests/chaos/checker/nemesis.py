@@ -8,6 +8,7 @@ class Fault:
         self.kind = line["kind"]
         self.begun = line["at"]
         self.touches = line.get("touches", EVERYBODY)  # hosts
+        self.processes = line.get("processes")  # only these of them, if it says so
         self.silences = frozenset(line.get("silences", ()))  # hosts that no server answers any more
         self.silent_since = None
         self.is_proven = False
@@ -16,8 +17,12 @@ class Fault:
         self.last_grant = self.begun
         self.longest_without_grant = 0
 
-    def reaches(self, host):
-        return self.touches is EVERYBODY or host in self.touches
+    @property
+    def reach(self):
+        """Hosts, or numbers of processes, or EVERYBODY."""
+        if self.processes is not None:
+            return self.processes
+        return self.touches if self.touches is not EVERYBODY else (EVERYBODY,)
 
     def note_grant(self, at):
         self.grants += 1
@@ -31,7 +36,7 @@ class Fault:
 class Nemesis:
     def __init__(self):
         self.active = {}
-        self.healed_for = {EVERYBODY: 0}  # host: since when no fault reaches it
+        self.healed_for = {EVERYBODY: 0}  # host, or number of a process: since when no fault reaches it
         self.counts = {}  # kind: what is told of its faults
 
     def begin(self, line):
@@ -54,8 +59,8 @@ class Nemesis:
         fault = self.active.pop(line["fault"], None)
         if fault is None:
             return
-        for host in fault.touches if fault.touches is not EVERYBODY else (EVERYBODY,):
-            self.healed_for[host] = line["at"]
+        for one in fault.reach:
+            self.healed_for[one] = line["at"]
         fault.note_pause(line["at"])
         self.count(fault)
 
@@ -71,12 +76,17 @@ class Nemesis:
         counts["longest_without_grant_ms"] = max(counts["longest_without_grant_ms"],
                                                  fault.longest_without_grant // 1000000)
 
-    def quiet_since(self, host):
+    def quiet_since(self, process):
         """None: it is disturbed."""
+        names = (EVERYBODY, process.host, process.number)
         for fault in self.active.values():
-            if fault.reaches(host):
+            if any(name in fault.reach for name in names):
                 return None
-        return max(self.healed_for[EVERYBODY], self.healed_for.get(host, 0))
+        return max(self.healed_for.get(name, 0) for name in names)
+
+    def servers_quiet_since(self):
+        """None: a fault reaches everybody."""
+        return None if any(EVERYBODY in fault.reach for fault in self.active.values()) else self.healed_for[EVERYBODY]
 
     def silent_since(self, host):
         """Since when no server answers this host, or None."""

@@ -570,6 +570,14 @@ def holder_that_does_not_hear_of_its_end(copy):
     copy.remove_after(turn.grant["who"], turn.grant["at"])
 
 
+@plant("expiry_not_told_by_a_new_session")
+def holder_whose_client_has_a_new_session(copy):
+    turn = copy.plain_turn(lambda turn: "lease_tick_ms" not in copy.options(turn.grant["who"]))
+    started = copy.find(lambda line: line["event"] == "start" and line["process"] == turn.grant["process"])
+    copy.add(turn.grant["at"] + MS, started, "session", session="0x7777")
+    copy.delay(turn.grant["who"], turn.release["at"], 6 * S)
+
+
 @plant("held_beyond_the_limit")
 def hold_without_an_end(copy):
     turn = copy.plain_turn(lambda turn: "max_hold_ms" in copy.options(turn.grant["who"]))
@@ -717,6 +725,14 @@ def session_that_ends_in_peace(copy):
 @plant("turn_not_told")
 def wake_up_that_is_lost(copy):
     turn = copy.plain_turn(lambda turn: turn.call["deadline_ms"] == -1)
+    copy.undo("delete", turn.path)
+    copy.remove_after(turn.grant["who"], turn.grant["at"] - 1)
+
+
+@plant("waits_without_a_place")
+def waiter_that_does_not_join(copy):
+    turn = copy.plain_turn(lambda turn: turn.call["deadline_ms"] == -1)
+    copy.undo("create", turn.path)
     copy.undo("delete", turn.path)
     copy.remove_after(turn.grant["who"], turn.grant["at"] - 1)
 

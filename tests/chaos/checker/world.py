@@ -72,7 +72,7 @@ class World:
         """Since when no fault has disturbed this process; None: one does."""
         if not process.runs:
             return None
-        since = self.nemesis.quiet_since(process.host)
+        since = self.nemesis.quiet_since(process)
         if since is None:
             return None
         last_stop = process.stops[-1][1] if process.stops else 0
@@ -126,6 +126,7 @@ class World:
             return
         if node.died is None:
             handle.nodes[node.path] = node
+        handle.process.names_its_nodes = True
         node.request = self.request_of(node, handle)
         if node.request is not None and node.request.first_node is None:
             node.request.first_node = node
@@ -200,7 +201,9 @@ class World:
             self.bury(process, line["at"], line.get("exit", 0) != 0)
 
     def on_session(self, line):
-        self.note_session(self.processes[line["process"]], line["session"])
+        process = self.processes[line["process"]]
+        self.note_session(process, line["session"])
+        self.tell("session begun", process, line["who"], line["session"])
 
     def note_session(self, process, number):
         if number not in process.sessions:

@@ -31,6 +31,10 @@ class Fault:
         """The machines whose clients may notice; None: all."""
         return None
 
+    def processes(self):
+        """The processes on these machines that may notice; None: all."""
+        return None
+
     def members(self):
         """Who of the fleet is hit; None: all."""
         machines = self.touches()

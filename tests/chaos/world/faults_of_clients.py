@@ -47,6 +47,9 @@ class OfAClient(Fault):
     def touches(self):
         return [self.hit.host.name]
 
+    def processes(self):
+        return [self.pid]
+
     def members(self):
         return [self.hit]
 

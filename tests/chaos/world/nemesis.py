@@ -11,6 +11,8 @@ from .waiting import NotSeen, wait_until
 FAULTS = {**faults_of_servers.FAULTS, **faults_of_network.FAULTS, **faults_of_clients.FAULTS}
 # Of this many draws one is of two faults at once.
 ONE_IN = 4
+# What is due in peace has to become due: news, turns, leases.
+PEACE_ONE_IN, PEACE_S = 8, 15
 
 
 def all_once(seed, names):
@@ -38,6 +40,7 @@ class Nemesis:
         self.world = world
         self.seed = seed
         self.tell = tell
+        self.chance = random.Random(f"peace {seed}")
         self.begun = 0
         self.counted = {}      # by name, how often
         self.not_counted = []  # (number, name, why)
@@ -55,6 +58,8 @@ class Nemesis:
             self.attempt([one], one.end)
         self.count(proofs, ended)
         self.heal(faults)
+        if not self.unhealed and self.chance.randrange(PEACE_ONE_IN) == 0:
+            self.world.sleep(PEACE_S)
 
     def new(self, name):
         self.begun += 1
@@ -65,8 +70,8 @@ class Nemesis:
         for one in faults:
             one.choose()
         for one in faults:
-            one.began = self.write("begin", one, kind=one.name, touches=one.touches(), silences=one.silences(),
-                                   target=one.target)
+            one.began = self.write("begin", one, kind=one.name, touches=one.touches(), processes=one.processes(),
+                                   silences=one.silences(), target=one.target)
             one.begin()
         for one in faults:
             proofs[one] = one.prove()

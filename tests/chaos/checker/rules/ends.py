@@ -100,7 +100,7 @@ def expired_in_time(world, process, session):
     def look(now):
         if session.closed is not None or not session.nodes:
             return
-        quiet = world.nemesis.quiet_since(None)
+        quiet = world.nemesis.servers_quiet_since()
         due = now + bounds.S if quiet is None else max(quiet, process.gone) + bound
         if due > now:
             yield due

@@ -98,6 +98,26 @@ def expiry_not_told(world, node):
         yield from told_in_time(world, node, timeout_of(world, node) + bounds.NEWS)
 
 
+@rule("session begun", "ZKL_LOST, reason ZKL_SESSION_EXPIRED")
+def expiry_not_told_by_a_new_session(world, process, client, number):
+    """A client that has another session knows that the one before is over."""
+    begun = world.now
+
+    def look_at(hold):
+        def look(now):
+            if hold.believes and process.gone is None:
+                yield from world.overdue(process, begun, bounds.NEWS, now,
+                                         f"{hold} does not know that its session is over, and its client has another"
+                                         f" for {(now - begun) / bounds.MS:.0f} ms")
+        return look
+
+    for handle in process.handles:
+        hold = handle.hold
+        if handle.client == client and handle.library == "zklock" and hold is not None and \
+                any(node.session != number for node in hold.nodes):
+            yield begun + bounds.NEWS, look_at(hold)
+
+
 @rule("granted", "held for longer than `max_hold_ms` (if set)")
 def held_beyond_the_limit(world, hold):
     limit = hold.handle.option_ns("max_hold_ms")
@@ -140,7 +160,7 @@ def certain_while_cut_off(world, call):
     if call.status != "ZKL_OK" or hold is None:
         return
     silent = world.nemesis.silent_since(call.handle.process.host)
-    if silent is not None and silent + session_timeout(world, hold) * 2 // 3 + bounds.NEWS < call.at:
+    if silent is not None and silent + session_timeout(world, hold) * 2 // 3 + bounds.CLOCK < call.at:
         yield f"{call} returned ZKL_OK, {(call.at - silent) / bounds.MS:.0f} ms after the last server was heard"
 
 

@@ -26,6 +26,31 @@ def turn_not_told(world, node):
         yield node.entitled_at + bounds.NEWS, look
 
 
+@rule("called", "It then joins again at the tail")
+def waits_without_a_place(world, call):
+    """Each waiter has a node, but for a moment: when it has just come, or its session has expired."""
+    handle = call.handle
+    if call.what not in ACQUIRES or call.is_try or handle.lends or handle.hold is not None or handle.library != "zklock":
+        return
+    without = call.at  # since when; None: it has a node
+
+    def look(now):
+        nonlocal without
+        if call.answered is not None or handle.process.gone is not None:
+            return
+        if handle.nodes or not handle.process.names_its_nodes:
+            without = None
+        elif without is None:
+            without = now
+        if without is None:
+            yield now + bounds.S
+        else:
+            yield from world.overdue(handle.process, without, bounds.NEWS, now,
+                                     f"{call} waits, and has had no node for {(now - without) / bounds.MS:.0f} ms")
+
+    yield call.at + bounds.NEWS, look
+
+
 @rule("granted", "A request loses its place when its session expires while it waits.")
 def place_lost_without_cause(world, hold):
     first = hold.call.first_node
