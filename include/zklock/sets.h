@@ -39,8 +39,9 @@ typedef struct zkl_lock_member {
  * All functions that take a zkl_lock take a set, with these differences:
  * - It is acquired with the mode ZKL_AS_OPENED, which is also the grant's mode. All its resources
  *   have the same token; the grant's node is that of the first.
- * - If a node is lost before all are granted (the session expired, somebody deleted it), all are
- *   given up, and join all queues again at their tails. If one is lost later, the set is ZKL_LOST.
+ * - If a node is lost before all are granted (the session expired, somebody deleted it), or the
+ *   lease ends while some are granted and others awaited, all are given up, and join all queues
+ *   again at their tails. (A try returns the reason.) If one is lost later, the set is ZKL_LOST.
  * - A try returns ZKL_BUSY if any of them is not free.
  * - zkl_lock_verify and transactions check the nodes of all.
  * - zkl_lock_downgrade and zkl_lock_try_upgrade return ZKL_INVALID_ARGUMENT.

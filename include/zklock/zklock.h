@@ -445,9 +445,11 @@ typedef struct zkl_grant {
  * timeout_ms  ZKL_FOREVER, or one deadline for everything: connecting,
  *             queueing, waiting, retrying. 0 tries: if another contender is
  *             in the way it returns ZKL_BUSY after one read and writes
- *             nothing. (ZKL_BUSY may be stale. A try that finds the way free
- *             must queue to be sure; the loser of two concurrent tries deletes
- *             its node and waits for that reply.)
+ *             nothing. (ZKL_BUSY may be stale: who was in the way may have left,
+ *             and may have been this handle, if it did not wait for the end of
+ *             its release or its last acquire failed. A try that finds the way
+ *             free must queue to be sure; the loser of two concurrent tries
+ *             deletes its node and waits for that reply.)
  * grant       receives the grant on ZKL_OK; may be NULL.
  *
  * Blocks until granted, cancelled or past the deadline. A try blocks for the
