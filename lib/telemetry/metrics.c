@@ -70,12 +70,24 @@ static size_t find_status(const int *statuses, size_t count, int status) {
     return place;
 }
 
+/* Counts with those that cancel who closes, and with those that found others in the way who found
+ * too many of them: neither is a failure that somebody should be called for. */
+static int count_as(int status) {
+    switch (status) {
+    case ZKL_CLOSED:
+        return ZKL_CANCELLED;
+    case ZKL_QUEUE_FULL:
+        return ZKL_BUSY;
+    default:
+        return status;
+    }
+}
+
 void zkl_metrics_decided(zkl_class_metrics *self, int status, int64_t waited_ms) {
     if (self == NULL) {
         return;
     }
-    int counted = status == ZKL_CLOSED ? ZKL_CANCELLED : status;
-    self->acquires[find_status(results, ZKL_RESULT_COUNT, counted)]++;
+    self->acquires[find_status(results, ZKL_RESULT_COUNT, count_as(status))]++;
     if (status == ZKL_OK) {
         observe(&self->waits, waited_ms);
     }

@@ -14,7 +14,7 @@
 /** How an acquire came out: X(name, status, label). The last is for all other statuses. */
 #define ZKL_RESULT_LIST(X)                                                                         \
     X(ZKL_RESULT_GRANTED, ZKL_OK, "granted")                                                       \
-    X(ZKL_RESULT_BUSY, ZKL_BUSY, "busy")                                                           \
+    X(ZKL_RESULT_BUSY, ZKL_BUSY, "busy") /* or ZKL_QUEUE_FULL */                                   \
     X(ZKL_RESULT_TIMEOUT, ZKL_TIMEOUT, "timeout")                                                  \
     X(ZKL_RESULT_CANCELLED, ZKL_CANCELLED, "cancelled") /* or ZKL_CLOSED */                        \
     X(ZKL_RESULT_EXPIRED, ZKL_SESSION_EXPIRED, "expired")                                          \

@@ -65,6 +65,7 @@ static void count_result(told_counts *counts, int status) {
         counts->results[ZKL_RESULT_GRANTED]++;
         break;
     case ZKL_BUSY:
+    case ZKL_QUEUE_FULL:
         counts->results[ZKL_RESULT_BUSY]++;
         break;
     case ZKL_TIMEOUT:

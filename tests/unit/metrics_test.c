@@ -69,6 +69,14 @@ TEST(each_loss_counts_under_its_reason) {
     }
 }
 
+TEST(queue_that_is_full_counts_as_busy_and_not_as_a_failure) {
+    zkl_class_metrics class = { .releases = 0 };
+    zkl_metrics_decided(&class, ZKL_BUSY, 9);
+    zkl_metrics_decided(&class, ZKL_QUEUE_FULL, 9);
+    EXPECT_INT(class.acquires[ZKL_RESULT_BUSY], 2);
+    EXPECT_INT(class.acquires[ZKL_RESULT_FAILED], 0);
+}
+
 /* A bucket has its upper bound in it: "le" is "less than or equal". */
 TEST(buckets_include_their_bounds) {
     for (size_t i = 0; i < ZKL_BUCKET_COUNT; i++) {
