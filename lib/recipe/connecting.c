@@ -411,7 +411,6 @@ static void take_up(zkl_connecting *self, zkl_connecting_action_kind task) {
         begin_session(self);
         break;
     case ZKL_CONNECTING_ACTION_RENEW:
-        self->awaits_credential = false;
         self->introduces = false;
         break;
     case ZKL_CONNECTING_ACTION_CHECK_NEW_CREDENTIALS:
