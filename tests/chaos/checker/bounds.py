@@ -8,6 +8,8 @@ CLOCK = 3 * MS
 BEHIND = 10 * MS
 # A call that is over has to be scheduled before its return is noted.
 CALL = 2 * S
+# Servers that take longer for one request have too much to do, and leases may end.
+SLOW = 400 * MS
 # News of the servers reach a contender that nothing disturbs: a watch's event, a list, a new connection.
 NEWS = 4 * S
 # A server may lag behind the others by so much while all is well: a try asks one of them.

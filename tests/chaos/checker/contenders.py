@@ -3,6 +3,8 @@ from .names import READ
 
 # After these a handle no longer holds from the moment of the call (zklock.h, zkl_lock_release).
 RELEASED = frozenset(("ZKL_OK", "ZKL_PENDING", "ZKL_LOST", "ZKL_CLOSED"))
+# One request to the servers, and its answer; without a deadline, that of a release is not waited for.
+ROUND_TRIPS = frozenset(("verify", "release", "commit"))
 ACQUIRES = frozenset(("acquire", "try"))
 PLACES = ACQUIRES | {"upgrade"}  # what asks for a place in a queue
 
@@ -13,6 +15,7 @@ class Process:
         self.host = host
         self.begun = at
         self.handles = []
+        self.waited_long = 0  # when servers last answered to it after longer than bounds.SLOW
         self.names_its_nodes = False  # one of them said of which handle it is
         self.sessions = set()
         self.stopped = None  # since when
@@ -106,6 +109,10 @@ class Call:
     @property
     def is_try(self):
         return self.what == "try" or (self.what == "acquire" and self.line.get("deadline_ms") == 0)
+
+    @property
+    def is_round_trip(self):
+        return self.what in ROUND_TRIPS and self.line.get("deadline_ms") != 0
 
     @property
     def status(self):

@@ -94,6 +94,12 @@ class World:
         quiet = self.quiet_since(process)
         return quiet is not None and quiet <= begin
 
+    def is_served_slowly(self, process, begin, now):
+        """Whether an answer of the servers took long since `begin`, or is still missing."""
+        return process.waited_long >= begin or any(
+            call.is_round_trip and call.answered is None and call.at + bounds.SLOW < now
+            for handle in process.handles for call in handle.calls.values())
+
     # ---- Servers ------------------------------------------------------------------------------
 
     def on_transaction(self, at, transaction):
@@ -320,6 +326,8 @@ class World:
         """The caller learns how its call ended."""
         call.answered, call.answer = line["at"], line
         handle, what, status = call.handle, call.what, line.get("status", "ZKL_OK")
+        if call.is_round_trip and call.answered > call.at + bounds.SLOW:
+            handle.process.waited_long = call.answered
         if what in PLACES:
             if handle.acquire is call:
                 handle.acquire = None

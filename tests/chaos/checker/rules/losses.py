@@ -30,7 +30,9 @@ def is_over(world, number):
 
 
 def was_disturbed(world, hold, at):
-    return not world.was_quiet(hold.handle.process, at - 2 * session_timeout(world, hold) - bounds.NEWS)
+    """By a fault, or by servers that take so long for their answers that a lease may end."""
+    process, begin = hold.handle.process, at - 2 * session_timeout(world, hold) - bounds.NEWS
+    return not world.was_quiet(process, begin) or world.is_served_slowly(process, begin, at)
 
 
 @rule("lost", "LOST is final for that grant.")

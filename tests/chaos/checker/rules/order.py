@@ -61,7 +61,8 @@ def place_lost_without_cause(world, hold):
     # Times of servers are cut off: one made a moment before is of the call before.
     is_its_own = hold.call.at <= first.born and first.zxid < hold.nodes[0].zxid
     if is_its_own and first.cause == BY_ITSELF and first.session == hold.nodes[0].session and \
-            0 <= first.sequence < EXHAUSTED_FROM and world.was_quiet(hold.handle.process, hold.call.at):
+            0 <= first.sequence < EXHAUSTED_FROM and world.was_quiet(hold.handle.process, hold.call.at) and \
+            not (hold.call.takes_all and world.is_served_slowly(hold.handle.process, hold.call.at, hold.at)):
         yield f"{hold} gave {first.path} up, and joined again behind others"
 
 
