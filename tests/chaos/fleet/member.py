@@ -12,6 +12,8 @@ from .follower import Follower
 
 PROGRAM = "tests/chaos/contender/chaos_contender"  # below the build
 DISK_SIZE = "64m"
+# Of contenders; their processes refuse to begin without one. All others have none, which is the default of the library.
+NEED_A_LEASE = {"lease", "retained"}
 # A process that could not even begin is not begun again at once.
 PAUSE_S = 0.2
 
@@ -150,6 +152,7 @@ class Contender(Member):
 
     def __init__(self, fleet, number, host, kinds):
         self.kinds = kinds
+        self.tick_ms = fleet.tick_ms if NEED_A_LEASE & set(kinds) else 0
         super().__init__(fleet, number, host)
 
     def command(self):
@@ -157,4 +160,4 @@ class Contender(Member):
         return (f"{fleet.build}/{PROGRAM}", "--hosts", fleet.hosts, "--history", self.path,
                 "--name", self.called, "--seed", str(fleet.number_of(self.called)), "--kinds", ",".join(self.kinds),
                 "--credentials", "chaos:0", "--handles", str(len(self.kinds)), "--session-timeout-ms", str(fleet.session_ms),
-                "--lease-tick-ms", str(fleet.tick_ms), "--pace-ms", str(fleet.pace_ms), "--store", fleet.store.address)
+                "--lease-tick-ms", str(self.tick_ms), "--pace-ms", str(fleet.pace_ms), "--store", fleet.store.address)
