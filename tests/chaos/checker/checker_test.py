@@ -122,6 +122,11 @@ class Union(unittest.TestCase):
         self.assertEqual(len(self.committed([gone], [end := self.one(2, 1, ["close", []])], [end])), 2)
         self.assertEqual(len(self.committed([gone], [end := self.one(2, 1, ["close", ["/a-0000000001"]])], [end])), 1)
 
+    def test_a_name_that_is_made_again_was_not_there(self):
+        lost = self.one(1, 1, ["create", "/a-0000000001", 1, ""])
+        again, gone = self.one(2, 1, ["create", "/a-0000000001", 1, ""]), self.one(2, 2, ["delete", "/a-0000000001"])
+        self.assertEqual(len(self.committed([lost], [again, gone], [again, gone])), 2)
+
     def test_each_epoch_can_end_with_what_nobody_else_saw(self):
         lost = [self.one(epoch, 1, ["create", f"/{epoch}-0000000001", 1, ""]) for epoch in (1, 2, 3)]
         last = self.one(4, 1, ["check", "/"])

@@ -85,7 +85,11 @@ class Tail:
         """Sees what a later transaction, which is committed, builds on."""
         built_on = [self.made.get(later["session"], 0)]
         for part in later["parts"]:
-            if part[0] in ("delete", "set", "check"):
+            if part[0] == "create":
+                # A waiter whose reply was lost makes the same name again, if the first is not there.
+                self.made.pop(part[1], None)
+                self.deleted.pop(part[1], None)
+            elif part[0] in ("delete", "set", "check"):
                 built_on.append(self.made.pop(part[1], 0))
                 if part[0] == "delete":
                     self.deleted.pop(part[1], None)
