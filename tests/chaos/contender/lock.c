@@ -307,8 +307,8 @@ void lock_hold_too_long(struct handle *handle) {
 /* ---- Releasing ------------------------------------------------------------------------------- */
 
 int64_t lock_draw_release_ms(struct handle *handle) {
-    enum { WITHOUT_WAITING = 4 };
-    return chance_once_in(&handle->chance, WITHOUT_WAITING) ? 0 : RELEASE_MS;
+    static const int64_t draws[] = { 0, 300, RELEASE_MS, RELEASE_MS };
+    return draws[chance_between(&handle->chance, 0, sizeof(draws) / sizeof(draws[0]) - 1)];
 }
 
 void lock_release(struct handle *handle) {
