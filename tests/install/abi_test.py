@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """tools/check-abi: which changes of the library break programs, and which do not. tools/lint runs it."""
+import glob
 import importlib.machinery
 import importlib.util
 import os
 import re
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 
@@ -25,7 +27,7 @@ LAST_FIELD_OF_QUEUE = r"""(?s)(<class-decl name='zkl_queue' size-in-bits=)'128'(
     r"""<data-member access='public' layout-offset-in-bits='64'>.*?</data-member>"""
 
 
-class BinaryInterface(unittest.TestCase):
+class OfDumps(unittest.TestCase):
     def setUp(self):
         os.chdir(ROOT)
         self.dump = check_abi.read(check_abi.DUMP)
@@ -35,6 +37,12 @@ class BinaryInterface(unittest.TestCase):
         self.assertGreater(count, 0, f"nothing in the dump is {pattern}")
         return text
 
+    def without_function(self):
+        text = self.edited(r"\s*<elf-symbol name='zkl_lock_verify' [^>]*/>", "")
+        return re.sub(r"(?s)\s*<function-decl name='zkl_lock_verify' .*?</function-decl>", "", text)
+
+
+class BinaryInterface(OfDumps):
     def said(self, old, new):
         with tempfile.TemporaryDirectory() as place:
             paths = [os.path.join(place, name) for name in ("old.abi", "new.abi")]
@@ -46,10 +54,6 @@ class BinaryInterface(unittest.TestCase):
     def test_the_same_library_breaks_nothing(self):
         self.assertEqual(self.said(self.dump, self.dump), "")
 
-    def without_function(self):
-        text = self.edited(r"\s*<elf-symbol name='zkl_lock_verify' [^>]*/>", "")
-        return re.sub(r"(?s)\s*<function-decl name='zkl_lock_verify' .*?</function-decl>", "", text)
-
     def test_a_function_that_is_gone_is_told(self):
         self.assertIn("zkl_lock_verify", self.said(self.dump, self.without_function()))
 
@@ -57,7 +61,7 @@ class BinaryInterface(unittest.TestCase):
         self.assertEqual(self.said(self.without_function(), self.dump), "")
 
     def test_a_function_of_another_version_is_told(self):
-        moved = self.edited(r"(name='zkl_lock_verify' version=)'ZKLOCK_0\.1'", r"\1'ZKLOCK_0.2'")
+        moved = self.edited(r"(name='zkl_lock_verify' version=)'ZKLOCK_([\d.]+)'", r"\1'ZKLOCK_\g<2>9'")
         self.assertIn("zkl_lock_verify", self.said(self.dump, moved))
 
     def test_a_parameter_of_another_type_is_told(self):
@@ -93,6 +97,148 @@ class BinaryInterface(unittest.TestCase):
     def test_a_field_at_the_end_of_a_struct_without_struct_size_is_told(self):
         earlier = self.edited(LAST_FIELD_OF_QUEUE, r"\1'64'\2")
         self.assertIn("zkl_queue", self.said(earlier, self.dump))
+
+
+class Exports(OfDumps):
+    """What the library, the map, the headers and Debian's symbols name must be the same."""
+
+    def exports(self, dump):
+        with tempfile.NamedTemporaryFile("w", suffix=".abi") as file:
+            file.write(dump)
+            file.flush()
+            return "\n".join(check_abi.check_exports("libzklock.so", file.name))
+
+    def names(self, constant, text):
+        with tempfile.NamedTemporaryFile("w") as file, mock.patch.object(check_abi, constant, file.name):
+            file.write(text)
+            file.flush()
+            return "\n".join(check_abi.check_names())
+
+    def test_what_is_exported_is_what_the_map_names(self):
+        self.assertEqual(self.exports(self.dump), "")
+
+    def test_a_symbol_that_nobody_declares_is_told(self):
+        symbol = re.search(r"<elf-symbol name='zkl_version' .*?/>", self.dump)[0]
+        for leaked in (symbol.replace("zkl_version", "zkl_session_open"), symbol.replace("zkl_version", "counter"),
+                       re.sub(" version='.*?' is-default-version='yes'", "", symbol).replace("zkl_version", "bare")):
+            name = re.search("name='(.*?)'", leaked)[1]
+            told = self.exports(self.dump.replace(symbol, symbol + leaked))
+            self.assertRegex(told, rf"{name} has .*, and nothing in")
+
+    def test_a_symbol_that_is_gone_or_of_another_version_is_told(self):
+        symbol = re.search(r"<elf-symbol name='zkl_version' .*?/>", self.dump)[0]
+        bare = re.sub(" version='.*?' is-default-version='yes'", "", symbol)
+        for other, version in ("", "nothing"), (bare, "no version"):
+            self.assertIn(f"zkl_version has {version}, and ZKLOCK_", self.exports(self.dump.replace(symbol, other)))
+
+    def test_a_library_without_debug_information_is_told(self):
+        bare = self.edited(r"(?s)<function-decl name='zkl_version'.*?</function-decl>", "")
+        self.assertIn("zkl_version has no debug information", self.exports(bare))
+
+    def test_a_name_of_the_map_that_no_header_has_is_told(self):
+        text = check_abi.read(check_abi.MAP)
+        for more in "zkl_session_*;", "counter;", "zkl_version; leaked;":
+            told = self.names("MAP", text.replace("    zkl_version;", f"    zkl_version;\n    {more}"))
+            self.assertIn(f"{more.split()[-1][:-1]} is here, and declared nowhere", told)
+        self.assertIn("zkl_version is declared", self.names("MAP", text.replace("    zkl_version;\n", "")))
+
+    def test_a_name_of_another_version_in_the_package_is_told(self):
+        path = glob.glob(check_abi.SYMBOLS)[0]
+        told = self.names("SYMBOLS", re.sub(r"(zkl_version@\S+)", r"\g<1>9", check_abi.read(path)))
+        self.assertRegex(told, r"zkl_version is of ZKLOCK_\S+9 here, and of ZKLOCK_")
+
+    def test_a_function_that_is_deprecated_is_found(self):
+        for attribute in "", '__attribute__((deprecated("use zkl_x()"))) ':
+            self.assertEqual(check_abi.DECLARED.findall(f"ZKL_API {attribute}const char *zkl_old(int (*call)(void));"),
+                             ["zkl_old"])
+
+
+class Constants(unittest.TestCase):
+    def setUp(self):
+        os.chdir(ROOT)
+
+    def told(self, old, new):
+        return "".join(check_abi.changed_constants(old, new))
+
+    def test_macros_and_enumerators_are_found(self):
+        found = check_abi.constants()
+        for name, value in (("ZKL_FOREVER", "-1"), ("ZKL_TIMEOUT", "-2"), ("ZKL_WRITE", "2"),
+                            ("ZKL_LOG_SESSION_EXPIRED", "2"), ("ZKL_ACL_OPEN", '"world:anyone:cdrwa"')):
+            self.assertEqual(found[name], value)
+        self.assertFalse({"ZKL_VERSION_MINOR", "ZKL_LOG_EVENT_ENUM", "ZKL_API"} & set(found))
+
+    def test_they_are_the_ones_that_are_kept(self):
+        self.assertEqual(self.told(check_abi.kept_constants(), check_abi.constants()), "")
+
+    def test_one_that_is_gone_or_differs_is_told(self):
+        kept = {"ZKL_FOREVER": "-1", "ZKL_ACL_OPEN": '"a"'}
+        self.assertIn("ZKL_FOREVER is -2", self.told(kept, {**kept, "ZKL_FOREVER": "-2"}))
+        self.assertIn("ZKL_ACL_OPEN is \"b\"", self.told(kept, {**kept, "ZKL_ACL_OPEN": '"b"'}))
+        self.assertIn("ZKL_FOREVER is gone", self.told(kept, {"ZKL_ACL_OPEN": '"a"'}))
+        self.assertEqual(self.told(kept, {**kept, "ZKL_NEW": "1"}), "")
+
+    def test_a_limit_may_only_give_way(self):
+        kept = {"ZKL_ROOT_MAX": "256", "ZKL_SESSION_TIMEOUT_MIN_MS": "100"}
+        self.assertEqual(self.told(kept, {"ZKL_ROOT_MAX": "512", "ZKL_SESSION_TIMEOUT_MIN_MS": "50"}), "")
+        self.assertIn("ZKL_ROOT_MAX is 255", self.told(kept, {**kept, "ZKL_ROOT_MAX": "255"}))
+        self.assertIn("ZKL_SESSION_TIMEOUT_MIN_MS is 101",
+                      self.told(kept, {**kept, "ZKL_SESSION_TIMEOUT_MIN_MS": "101"}))
+
+
+class Released(OfDumps):
+    """What may come once a version with this soname is in the CHANGELOG."""
+
+    def compared(self, old, is_released, new=None, kept=None, write=False):
+        """What is said of the library of the repository's dump, if the dump old was kept; and what is kept then."""
+        with tempfile.TemporaryDirectory() as place:
+            paths = {name: os.path.join(place, name) for name in ("DUMP", "CONSTANTS", "new")}
+            constants = kept if kept is not None else check_abi.constants()
+            texts = {"DUMP": old, "new": new or self.dump,
+                     "CONSTANTS": "".join(f"{name} {value}\n" for name, value in constants.items())}
+            for name, text in texts.items():
+                with open(paths[name], "w", encoding="utf-8") as file:
+                    file.write(text)
+            with mock.patch.multiple(check_abi, DUMP=paths["DUMP"], CONSTANTS=paths["CONSTANTS"],
+                                     is_released=lambda _: is_released):
+                said = (check_abi.write if write else check_abi.compare)(paths["new"])
+            return said, check_abi.read(paths["DUMP"])
+
+    def test_before_a_release_all_may_be_written(self):
+        said, _ = self.compared(self.dump, False, new=self.without_function())
+        self.assertIn("is not released: if it is meant", said)
+        self.assertEqual(self.compared(self.dump, False, new=self.without_function(), write=True)[0], "")
+
+    def test_after_a_release_nothing_goes(self):
+        said, _ = self.compared(self.dump, True, new=self.without_function())
+        self.assertIn("is released: a version with another soname", said)
+        self.assertEqual(self.compared(self.dump, True, new=self.without_function(), write=True),
+                         (said.replace("a version with another soname may have this: tools/release --begin",
+                                       "nothing is written"), self.dump))
+
+    @staticmethod
+    def of_soname(name, dump):
+        return re.sub(r"soname='libzklock\.so\.[\d.]+'", f"soname='libzklock.so.{name}'", dump)
+
+    def test_before_1_0_nothing_comes_after_a_release(self):
+        before, today = (self.of_soname("0.7", dump) for dump in (self.without_function(), self.dump))
+        self.assertIn("zkl_lock_verify", self.compared(before, True, new=today)[0])
+        self.assertEqual(self.compared(before, False, new=today)[0], "")
+        self.assertIn("ZKL_OK has come", self.compared(today, True, new=today, kept={"ZKL_BUSY": "-1"})[0])
+
+    def test_from_1_0_it_does(self):
+        before, today = (self.of_soname("1", dump) for dump in (self.without_function(), self.dump))
+        self.assertEqual(self.compared(before, True, new=today)[0], "")
+        self.assertEqual(self.compared(before, True, new=today, write=True), ("", today))
+
+    def test_a_dump_of_another_soname_is_told_and_written_anew(self):
+        said, _ = self.compared(self.dump, True, new=self.of_soname("99", self.dump))
+        self.assertIn("tools/check-abi --write", said)
+        self.assertEqual(self.compared(self.dump, True, new=self.of_soname("99", self.dump), write=True)[0], "")
+
+    def test_the_changelog_says_what_is_released(self):
+        with mock.patch.object(check_abi, "read", lambda _: "\n## Unreleased\n\n## 0.2.1 - 2027-01-01\n"):
+            for name in "0.1", "0.2", "0.21", "1", "2":
+                self.assertEqual(check_abi.is_released(name), name == "0.2")
 
 
 if __name__ == "__main__":
