@@ -1,10 +1,15 @@
 """What the contenders say of themselves: processes, handles, calls and holds."""
+import collections
+
 from .names import READ
 
+TOKENS = 8  # a handle's last ones are remembered: a callback may come late
 # After these a handle no longer holds from the moment of the call (zklock.h, zkl_lock_release).
 RELEASED = frozenset(("ZKL_OK", "ZKL_PENDING", "ZKL_LOST", "ZKL_CLOSED"))
 # One request to the servers, and its answer; without a deadline, that of a release is not waited for.
 ROUND_TRIPS = frozenset(("verify", "release", "commit"))
+# After any other a downgrade has not been done (modes.h).
+DOWNGRADED = frozenset(("ZKL_OK", "ZKL_PENDING", "ZKL_LOST", "ZKL_NOT_HELD"))
 ACQUIRES = frozenset(("acquire", "try"))
 PLACES = ACQUIRES | {"upgrade"}  # what asks for a place in a queue
 
@@ -49,6 +54,10 @@ class Handle:
         self.nodes = {}  # that say that they are its own, and live
         self.closed = None
         self.last_acquire = None
+        self.last_cancel = 0  # when it returned
+        self.last_close = 0  # when it began
+        self.tokens = collections.deque(maxlen=TOKENS)  # of its last grants
+        self.told_lost = collections.deque(maxlen=TOKENS)  # of those that a callback has told to be lost
 
     def option_ns(self, name):
         return int(self.options.get(name, 0) * 1000000)
@@ -126,7 +135,7 @@ class Hold:
     """A grant, from the moment at which its holder learnt of it."""
 
     __slots__ = ("handle", "call", "token", "mode", "nodes", "at", "depth", "ended", "left", "lost", "reason",
-                 "believes_until", "beaten", "is_lent", "companion")
+                 "believes_until", "beaten", "is_lent", "companion", "told", "told_lost")
 
     def __init__(self, call, line, token, nodes):
         self.handle = call.handle
@@ -140,6 +149,8 @@ class Hold:
         self.left = None  # the state before the release that is under way
         self.lost = None  # when its holder was told
         self.reason = None
+        self.told = None  # the state that a callback has told last
+        self.told_lost = None  # when a callback told that it is lost
         self.believes_until = 0  # by what it was told of its lease
         self.beaten = None  # when somebody else was granted a conflicting lock
         self.is_lent = bool(nodes and nodes[0].is_lent)

@@ -15,8 +15,8 @@ class Rule:
 
 
 def rule(event, sentence):
-    """Makes a function a rule: it is called at each such event with the world and what happened, and yields what is
-    wrong. `sentence` is what was promised, as it stands in docs/ or include/."""
+    """Makes a function a rule: it is called at each such event, or at each of several, with the world and what happened,
+    and yields what is wrong. `sentence` is what was promised, as it stands in docs/ or include/."""
 
     def register(function):
         if function.__name__ in RULES:
@@ -57,7 +57,8 @@ class Judge:
         self.world = None
         self.by_event = collections.defaultdict(list)
         for one in [*rules, *NOTES]:
-            self.by_event[one.event].append(one)
+            for event in (one.event,) if isinstance(one.event, str) else one.event:
+                self.by_event[event].append(one)
 
     def tell(self, event, *what):
         rules = self.by_event.get(event)

@@ -212,6 +212,10 @@ class MadeContender:
         self.hold.is_lost = True
         self.tell("LOST", reason=reason)
 
+    def hear_of_its_end(self):
+        if not self.hold.is_lost:
+            self.lose("ZKL_NODE_DELETED" if self.hold.session.is_open else "ZKL_SESSION_EXPIRED")
+
     def check(self):
         self.observe()
         call, hold = self.begin("check"), self.hold
@@ -232,7 +236,8 @@ class MadeContender:
         lives = self.fleet.servers.check(self.hold.session, self.hold.nodes) if self.hold.session.is_open else False
         yield self.fleet.latency()
         self.say("return", "verify", call, status="ZKL_OK" if lives else "ZKL_LOST")
-        self.hold.is_lost |= not lives
+        if not lives:
+            self.hear_of_its_end()
 
     def commit(self):
         mark = f"mark={self.who}.{self.fleet.next_number()}"
@@ -243,7 +248,7 @@ class MadeContender:
             self.say("return", "commit", call, status="ZKL_OK" if self.random.random() < 0.9 else "ZKL_UNKNOWN")
         else:
             self.say("return", "commit", call, status="ZKL_LOST")
-            self.hold.is_lost = True
+            self.hear_of_its_end()
 
     def write(self):
         """Claims, reads and writes a row of the store."""
@@ -279,7 +284,7 @@ class MadeContender:
         yield self.fleet.latency()
         if reader is None:
             self.say("return", "downgrade", call, status="ZKL_LOST")
-            hold.is_lost = True
+            self.hear_of_its_end()
             return
         hold.nodes, hold.mode = [reader], "read"
         self.say("return", "downgrade", call, status="ZKL_OK")
@@ -291,7 +296,7 @@ class MadeContender:
         yield from self.online()
         if not reader.lives or hold.session is not self.process.session:
             self.say("return", "upgrade", call, status="ZKL_LOST")
-            hold.is_lost = True
+            self.hear_of_its_end()
             return
         if self.fleet.servers.queues[reader.resource] != [reader]:
             self.say("return", "upgrade", call, status="ZKL_BUSY")

@@ -130,6 +130,10 @@ class Copy:
     def remove_after(self, who, at):
         self.lines = [line for line in self.lines if not (line["who"] == who and line["at"] > at)]
 
+    def settle(self):
+        """Nobody changes its servers, which would excuse it for a while."""
+        self.lines = [line for line in self.lines if line.get("what") != "set_hosts"]
+
     def delay(self, who, since, by):
         for line in self.lines:
             if line["who"] == who and line["at"] >= since:
@@ -315,6 +319,66 @@ def set_in_two_transactions(copy):
     copy.transactions.append(later)
 
 
+@plant("node_of_another_session")
+def grant_by_the_node_of_another_process(copy):
+    turn = copy.plain_turn()
+    other = copy.find(lambda line: line["event"] == "session" and line["session"] != turn.grant["session"])
+    copy.that("create", turn.path)["session"] = other["session"]
+    del turn.grant["session"]
+
+
+@plant("granted_by_anothers_node")
+def grant_by_a_sisters_node(copy):
+    turn = copy.plain_turn(after=copy.start() + 5 * S)
+    who = turn.grant["who"]
+    sister = copy.find(lambda line: line.get("process") == turn.grant["process"] and line.get("what") == "open" and
+                       line["who"] != who)["who"]
+    one = copy.that("create", turn.path)
+    one["parts"] = [[*part[:3], part[3].replace(f"owner={who}\n", f"owner={sister}\n")] for part in one["parts"]]
+
+
+@plant("granted_in_another_mode")
+def reader_where_a_writer_asked(copy):
+    copy.plain_turn(lambda turn: turn.grant.get("mode") == "read").call["mode"] = "write"
+
+
+@plant("permits_of_another_number")
+def permit_that_was_renamed(copy):
+    permits = [turn for turn in copy.turns() if turn.is_plain and turn.grant.get("mode") == "permit"]
+    for turn in permits:
+        if any(other.grant["at"] < turn.call["at"] and other.release["at"] > turn.grant["at"] for other in permits):
+            copy.rename(turn.path, turn.path.replace("-permit-2-", "-permit-3-"))
+            return
+    raise NoPlace
+
+
+@plant("permits_of_another_number")
+def permit_of_more_than_were_opened(copy):
+    turn = copy.plain_turn(lambda turn: turn.grant["mode"] == "permit")
+    for line in copy.lines:
+        if line["who"] == turn.grant["who"] and "options" in line:
+            line["options"] = {**line["options"], "permits": 1}
+
+
+def delete_at(copy, turn, at):
+    copy.undo("delete", turn.path)
+    copy.insert(at, turn.grant["session"], [["delete", turn.path]])
+
+
+@plant("granted_after_its_deletion")
+def grant_of_what_was_given_up(copy):
+    turn = copy.plain_turn(lambda turn: waited(turn) and "max_hold_ms" not in copy.options(turn.grant["who"]) and
+                           not turn.call.get("async"))
+    delete_at(copy, turn, turn.grant["at"] - 10 * MS)
+
+
+@plant("released_what_was_gone")
+def node_that_a_sister_has_deleted(copy):
+    """For a moment, in which the next one came."""
+    turn = copy.plain_turn(lambda turn: turn.release["at"] - turn.grant["at"] > 30 * MS)
+    delete_at(copy, turn, turn.grant["at"] + 10 * MS)
+
+
 # ---- Tokens ---------------------------------------------------------------------------------
 
 
@@ -328,7 +392,20 @@ def token_that_falls(copy):
 
 @plant("local_number_did_not_rise", run="lonely")
 def local_number_that_falls(copy):
-    copy.turn(lambda turn: turn.grant["token"][1] > 2).grant["token"][1] -= 2
+    grant = copy.turn(lambda turn: turn.grant["token"][1] > 2).grant
+    grant["token"] = [grant["token"][0], grant["token"][1] - 2]
+
+
+@plant("local_number_of_another_kind")
+def local_number_of_a_lock_that_is_not_lent(copy):
+    grant = copy.plain_turn().grant
+    grant["token"] = [grant["token"][0], 5]
+
+
+@plant("local_number_of_another_kind", run="lonely")
+def lent_lock_without_a_local_number(copy):
+    grant = copy.turn(lambda turn: turn.grant["token"][1] > 0).grant
+    grant["token"] = [grant["token"][0], 0]
 
 
 @plant("token_given_twice")
@@ -389,6 +466,34 @@ def lease_longer_than_the_lock(copy):
 def lease_told_after_the_successor_came(copy):
     turn, successor = forgotten_lease(copy)
     copy.add_call(successor.grant["at"] + MS, turn.grant, "check", "ZKL_OK", lease_left_ms=1000)
+
+
+@plant("lease_after_the_successor")
+def lease_of_nothing_after_the_successor_came(copy):
+    turn, successor = forgotten_lease(copy)
+    copy.add_call(successor.grant["at"] + MS, turn.grant, "check", "ZKL_OK", lease_left_ms=0)
+
+
+@plant("end_of_a_lease_not_told")
+def holder_that_says_nothing_of_its_end(copy):
+    forgotten_lease(copy)
+
+
+@plant("lease_longer_than_the_session")
+def lease_that_cannot_be(copy):
+    leased_check(copy)[1]["lease_left_ms"] = 5000
+
+
+@plant("lease_that_is_not_told")
+def lease_that_is_forgotten(copy):
+    leased_check(copy)[1]["lease_left_ms"] = -1
+
+
+@plant("granted_after_its_session")
+def grant_without_a_lease(copy):
+    turn = copy.plain_turn(lambda turn: waited(turn) and "lease_tick_ms" in copy.options(turn.grant["who"]))
+    copy.end_session(turn.grant["session"], turn.grant["at"] - 10 * MS)
+    copy.delay(turn.grant["who"], turn.grant["at"], 3 * S)
 
 
 # ---- Calls ----------------------------------------------------------------------------------
@@ -466,6 +571,82 @@ def try_that_waits(copy):
 def deadline_cut_short(copy):
     refused = copy.find(lambda line: line.get("status") == "ZKL_TIMEOUT" and line["what"] == "acquire")
     copy.call_of(refused)["deadline_ms"] *= 3
+
+
+@plant("timed_out_too_early")
+def disconnection_before_the_deadline(copy):
+    deadline_cut_short(copy)
+    refused = copy.find(lambda line: line.get("status") == "ZKL_TIMEOUT" and line["what"] == "acquire")
+    refused["status"] = "ZKL_DISCONNECTED"
+
+
+def timed_out(copy):
+    return copy.find(lambda line: line.get("status") == "ZKL_TIMEOUT" and line["what"] == "acquire" and
+                     line["at"] > copy.start() + 13 * S)
+
+
+@plant("busy_though_it_may_wait")
+def wait_that_is_not_begun(copy):
+    timed_out(copy)["status"] = "ZKL_BUSY"
+
+
+@plant("disconnected_in_peace")
+def disconnection_in_peace(copy):
+    timed_out(copy)["status"] = "ZKL_DISCONNECTED"
+
+
+@plant("cancelled_by_nobody")
+def cancel_that_nobody_asked_for(copy):
+    timed_out(copy)["status"] = "ZKL_CANCELLED"
+
+
+def cancelled(copy):
+    return copy.find(lambda line: line.get("status") == "ZKL_CANCELLED" and line["what"] == "acquire")
+
+
+@plant("cancelled_and_told_otherwise")
+def cancel_that_is_told_as_another_end(copy):
+    cancelled(copy)["status"] = "ZKL_TIMEOUT"
+
+
+@plant("call_too_late")
+def cancel_that_ends_nothing(copy):
+    line = cancelled(copy)
+    copy.call_of(line)["deadline_ms"] = -1
+    copy.delay(line["who"], line["at"], 3 * S)
+
+
+@plant("call_too_late")
+def check_that_blocks(copy):
+    line = copy.find(lambda line: line["event"] == "return" and line["what"] == "check")
+    copy.delay(line["who"], line["at"], 3 * S)
+
+
+@plant("call_too_late")
+def upgrade_that_waits(copy):
+    line = copy.find(lambda line: line["event"] == "return" and line["what"] == "upgrade")
+    copy.delay(line["who"], line["at"], 12 * S)
+
+
+@plant("cancel_that_finds_nothing")
+def cancel_of_a_wait_that_it_does_not_see(copy):
+    opened = copy.find(lambda line: line["event"] == "return" and line["what"] == "open")
+    late = dict(opened, who="late")
+    copy.add(opened["at"] + MS, late, "call", what="acquire", call=1, deadline_ms=8000)
+    copy.add_call(opened["at"] + 3 * S, late, "cancel", "ZKL_NOT_WAITING")
+    copy.add(opened["at"] + 8 * S, late, "return", what="acquire", call=1, status="ZKL_TIMEOUT")
+
+
+@plant("held_by_nobody")
+def check_that_goes_on_after_the_release(copy):
+    turn = copy.plain_turn(lambda turn: turn.released["status"] == "ZKL_OK")
+    copy.add_call(turn.released["at"] + 10, turn.grant, "check", "ZKL_OK", lease_left_ms=-1)
+
+
+@plant("held_by_nobody")
+def verify_of_nothing(copy):
+    turn = copy.plain_turn(lambda turn: turn.released["status"] == "ZKL_OK")
+    copy.add_call(turn.released["at"] + 10, turn.grant, "verify", "ZKL_OK")
 
 
 @plant("granted_though_cancelled")
@@ -554,6 +735,77 @@ def check_that_forgets_the_loss(copy):
 def holder_again_after_the_loss(copy):
     turn, lost = lost_turn(copy)
     copy.add(lost["at"] + 1000, turn.grant, "callback", what="state", state="HELD", token=turn.grant["token"])
+
+
+@plant("told_of_the_loss_twice")
+def loss_that_is_told_twice(copy):
+    _, lost = lost_turn(copy)
+    copy.lines.append(dict(lost, at=lost["at"] + 10))
+
+
+@plant("told_of_what_it_never_held")
+def loss_of_what_was_never_granted(copy):
+    turn = copy.plain_turn()
+    copy.add(turn.release["at"] - 10, turn.grant, "callback", what="state", state="LOST", reason="ZKL_NODE_DELETED",
+             token=[1, 0])
+
+
+@plant("end_of_a_doubt_not_told")
+def doubt_without_an_end(copy):
+    turn = copy.plain_turn()
+    copy.remove_after(turn.grant["who"], turn.grant["at"])
+    copy.add(turn.grant["at"] + 1, turn.grant, "callback", what="state", state="SUSPECT", token=turn.grant["token"])
+
+
+@plant("loss_not_called_back")
+def loss_that_only_who_asks_is_told(copy):
+    found = copy.find(lambda line: line.get("what") == "check" and line.get("status") == "ZKL_LOST")
+    copy.lines = [line for line in copy.lines if not (line["who"] == found["who"] and line.get("state") == "LOST")]
+
+
+@plant("proven_after_the_loss")
+def verify_that_forgets_the_loss(copy):
+    turn, lost = lost_turn(copy)
+    copy.add_call(lost["at"] + 1000, turn.grant, "verify", "ZKL_OK")
+
+
+@plant("proven_after_the_loss")
+def commit_that_forgets_the_loss(copy):
+    turn, lost = lost_turn(copy)
+    copy.add_call(lost["at"] + 1000, turn.grant, "commit", "ZKL_OK", asked={"mark": "mark=late"})
+
+
+@plant("release_that_forgets_the_loss")
+def release_as_if_it_were_held(copy):
+    turn = copy.turn(lambda turn: any(line.get("state") == "LOST" for line in turn.between) and
+                     turn.released["status"] == "ZKL_LOST")
+    turn.released["status"] = "ZKL_OK"
+
+
+@plant("lost_without_cause")
+def downgrade_that_tells_of_a_loss(copy):
+    copy.settle()
+    for turn in copy.turns():
+        for line in turn.between if turn.grant["at"] > copy.start() + 13 * S else ():
+            if line["event"] == "return" and line["what"] == "downgrade" and line["at"] + 10 * MS < turn.release["at"]:
+                line["status"] = "ZKL_LOST"
+                return
+    raise NoPlace
+
+
+@plant("expiry_not_told")
+def end_that_is_not_heard_of_after_a_long_fault(copy):
+    """When the servers' node is forgotten."""
+    turn = copy.plain_turn()
+    process, at = turn.grant["process"], turn.grant["at"]
+    host = copy.find(lambda line: line["event"] == "start" and line["process"] == process)["host"]
+    copy.end_session(turn.grant["session"], at + MS)
+    copy.lines = [line for line in copy.lines if line.get("process") != process or line["at"] <= at]
+    copy.fault(at + 2 * MS, "begin", kind="cut", touches=[host])
+    copy.fault(at + 70 * S, "healed")
+    for seconds in range(60, 100, 10):
+        later = at + seconds * S
+        copy.lines.append({"at": later, "who": "nemesis", "event": "clock", "real_ns": later + REAL_AHEAD})
 
 
 @plant("deletion_not_told")
@@ -760,6 +1012,72 @@ def waiter_that_is_passed_by(copy):
     copy.insert(turn.grant["at"] + MS, copy.stranger(), [["create", turn.path[:-10] + "0000099999", 1, ""]])
 
 
+@plant("handed_on_too_late", run="lonely")
+def hand_off_after_its_time(copy):
+    waiter_that_is_passed_by(copy)
+    for line in copy.lines:
+        if "hand_offs" in line.get("options", {}):
+            line["options"] = {**line["options"], "hand_off_ms": 1}
+
+
+@plant("joined_in_front")
+def number_that_was_made_up(copy):
+    turn = copy.plain_turn(waited)
+    resource, _, name = turn.path.rpartition("/")
+    copy.insert(turn.grant["at"], copy.stranger(), [["create", f"{resource}/_c_{name[3:39]}-lock-0000000000", 1, ""]])
+
+
+def silence(copy, who, since):
+    """None of them does anything any more."""
+    for one in who:
+        copy.remove_after(one, since)
+
+
+def borrowers(copy):
+    return {one.grant["who"] for one in copy.turns() if one.grant["token"][1] > 0}
+
+
+@plant("turn_not_lent", run="lonely")
+def lent_node_that_is_forgotten(copy):
+    copy.settle()
+    turn = copy.turn(lambda turn: turn.grant["token"][1] == 1)
+    silence(copy, borrowers(copy), turn.grant["at"] - 1)
+    copy.undo("delete", turn.path)
+
+
+@plant("not_lent_to_the_next", run="lonely")
+def hand_off_that_is_forgotten(copy):
+    copy.settle()
+    everybody = borrowers(copy)
+    for turn in copy.turns():
+        if turn.grant["token"][1] > 0 and turn.released is not None:
+            last = {line["who"]: line for line in copy.lines if line["who"] in everybody and
+                    line["at"] < turn.release["at"]}
+            if any(line["event"] == "call" and line["what"] == "acquire" for line in last.values()):
+                silence(copy, everybody, turn.released["at"])
+                copy.undo("delete", turn.path)
+                return
+    raise NoPlace
+
+
+@plant("kept_from_others", run="lonely")
+def node_kept_while_others_wait(copy):
+    copy.settle()
+    turn = copy.turn(lambda turn: turn.grant["token"][1] > 0)
+    silence(copy, borrowers(copy), turn.released["at"])
+    copy.undo("delete", turn.path)
+    copy.insert(turn.released["at"] + MS, copy.stranger(), [["create", turn.path[:-10] + "0000099999", 1, ""]])
+
+
+@plant("busy_without_a_reason")
+def reader_that_is_busy_among_readers(copy):
+    turn = copy.plain_turn()
+    reader = NOBODYS.replace("-lock-", "-__READ__")
+    copy.insert(turn.call["at"] - 50 * MS, copy.stranger(), [["create", reader, 1, ""]])
+    copy.add_call(turn.call["at"] - 2000, turn.call, "acquire", "ZKL_BUSY",
+                  asked={"deadline_ms": 0, "resource": "/locks/nobodys", "mode": "read"})
+
+
 @plant("upgrade_refused_without_a_reason", run="lonely")
 def upgrade_of_the_only_reader(copy):
     turn = copy.turn(lambda turn: turn.is_plain and turn.grant.get("mode") == "read" and
@@ -925,6 +1243,17 @@ def write_whose_refusal_was_told_as_success(copy):
     told["status"] = "refused" if told["status"] == "ZKL_OK" else "ZKL_OK"
 
 
+@plant("row_lost")
+def row_that_is_gone(copy):
+    copy.remove(copy.find(lambda line: line["event"] == "held"))
+
+
+@plant("written_twice")
+def write_that_is_carried_out_twice(copy):
+    write = row(copy, "written")
+    copy.lines.append(dict(write, at=write["at"] + 1))
+
+
 # ---- Guarded transactions -------------------------------------------------------------------
 
 
@@ -977,6 +1306,23 @@ def success_that_no_server_knows(copy):
 def refusal_that_was_applied(copy):
     call, _ = committed(copy)
     copy.end_of(call)["status"] = "ZKL_TIMEOUT"
+
+
+@plant("guarded_by_anothers_node")
+def commit_of_another_session(copy):
+    committed(copy)[1]["session"] = copy.stranger()
+
+
+@plant("commit_behind_another_node")
+def commit_that_checks_another_node(copy):
+    _, one = committed(copy)
+    one["parts"] = [["check", NOBODYS], *one["parts"][1:]]
+
+
+@plant("downgrade_refused_and_done")
+def downgrade_that_is_told_as_a_refusal(copy):
+    copy.find(lambda line: line["event"] == "return" and line["what"] == "downgrade" and
+              line["status"] == "ZKL_OK")["status"] = "ZKL_SERVER_REFUSED"
 
 
 @plant("downgraded_with_a_gap")
@@ -1036,3 +1382,8 @@ def session_that_nobody_ends(copy):
 @plant("something_left")
 def watch_that_is_left(copy):
     emptied(copy)["left"] = {"watches": 1}
+
+
+@plant("something_left")
+def end_at_which_nobody_has_counted(copy):
+    emptied(copy)["left"] = {}

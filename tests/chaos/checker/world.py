@@ -3,7 +3,7 @@ import collections
 import heapq
 
 from . import bounds
-from .contenders import PLACES, RELEASED, Call, Handle, Hold, Process
+from .contenders import DOWNGRADED, PLACES, RELEASED, Call, Handle, Hold, Process
 from .history import Malformed
 from .names import READ, WRITE
 from .nemesis import Nemesis
@@ -265,7 +265,7 @@ class World:
     def begin_close(self, handle, call):
         if handle.hold is not None:
             self.end_hold(handle.hold, call.at)
-        handle.hold = None
+        handle.hold, handle.last_close = None, call.at
 
     def end_hold(self, hold, at):
         hold.ended = at
@@ -334,10 +334,14 @@ class World:
                 handle.last_acquire = call
             if status == "ZKL_OK":
                 self.grant(call, line)
+            elif status == "ZKL_LOST":
+                self.lose(handle, line["at"], line.get("reason"))
         elif what == "release":
             self.end_release(call, status)
         elif what == "downgrade":
             self.end_downgrade(handle, status)
+            if status == "ZKL_LOST":
+                self.lose(handle, line["at"], line.get("reason"))
         elif what == "close":
             handle.closed = line["at"]
         elif what == "check" and status in ("ZKL_OK", "ZKL_SUSPECT") and handle.hold is not None:
@@ -346,8 +350,10 @@ class World:
             self.lose(handle, line["at"], line.get("reason"))
         elif what in ("set_hosts", "set_credentials"):
             handle.process.changed = line["at"]
-        elif what == "cancel" and status == "ZKL_OK":
-            self.note_cancel(handle, call, line["at"])
+        elif what == "cancel":
+            handle.last_cancel = line["at"]
+            if status == "ZKL_OK":
+                self.note_cancel(handle, call, line["at"])
         self.tell("answered", call)
         self.tell(f"{'acquire' if what in PLACES else what} answered", call)
 
@@ -382,6 +388,7 @@ class World:
             fault.somebody_held = True
         self.tell("granted", hold)
         handle.hold = hold
+        handle.tokens.append(hold.token)
         for node in hold.nodes:
             node.note_hold(hold)
             self.holders.setdefault(node.resource, []).append(hold)
@@ -425,16 +432,20 @@ class World:
         if hold is None or hold.left != WRITE:
             return
         hold.left = None
-        if status not in ("ZKL_OK", "ZKL_PENDING", "ZKL_LOST", "ZKL_NOT_HELD"):
+        if status not in DOWNGRADED:
             hold.mode = WRITE
 
     def on_state(self, handle, line):
         hold = handle.hold
         is_about_it = hold is not None and ("token" not in line or tuple(line["token"]) == hold.token)
         self.tell("told", handle, hold if is_about_it else None, line)
+        if line["state"] == "LOST" and "token" in line:
+            handle.told_lost.append(tuple(line["token"]))
         if not is_about_it:
             return
+        hold.told = line["state"]
         if line["state"] == "LOST":
+            hold.told_lost = line["at"]
             self.lose(handle, line["at"], line.get("reason"))
 
     def lose(self, handle, at, reason):

@@ -4,6 +4,9 @@ import collections
 from .. import bounds
 from ..judge import rule
 from ..names import EXHAUSTED_FROM, PERMIT, conflict
+from ..servers import BY_ITSELF
+
+CONFIRMED = frozenset(("ZKL_OK", "ZKL_PENDING"))
 
 
 def stated(hold):
@@ -54,11 +57,24 @@ def node_of_another_session(world, hold):
     for node in hold.nodes:
         if node.session != hold.call.answer.get("session", node.session):
             yield f"{hold}: {node.path} is of the session {node.session}, not {hold.call.answer['session']}"
+        session = world.servers.sessions.get(node.session)
+        if session is not None and session.process not in (None, hold.handle.process):
+            yield f"{hold}: {node.path} is of the session {node.session}, of process {session.process.number}"
+
+
+@rule("granted", "A `zkl_lock` is one contender.")
+def granted_by_anothers_node(world, hold):
+    for node in hold.nodes:
+        if world.handles.get(node.who, hold.handle) is not hold.handle:
+            yield f"{hold} holds by {node.path}, which is of {node.who}"
 
 
 @rule("granted", "An exclusive or write request waits for every earlier request. A read request waits for earlier ones"
       " that are not reads.")
 def granted_in_another_mode(world, hold):
+    asked = hold.call.line.get("mode", hold.mode)
+    if hold.call.what != "upgrade" and asked != hold.mode:
+        yield f"{hold} asked for {asked}, and holds as {hold.mode}"
     if len(hold.nodes) != 1 or hold.mode is None:
         return
     node = hold.nodes[0]
@@ -92,6 +108,48 @@ def too_many_permits(world, hold):
     for node in hold.nodes:
         if node.mode == PERMIT and node.lives_at(hold.at) and holders[node.resource] >= node.permits:
             yield f"{hold}: {holders[node.resource] + 1} hold one of {node.permits} permits of {node.resource}"
+
+
+@rule("granted", "An acquire that finds an earlier request with another value, or for a plain lock, fails with"
+      " ZKL_USED_DIFFERENTLY.")
+def permits_of_another_number(world, hold):
+    for node in hold.nodes:
+        if node.mode == PERMIT and node.entitled is not None:
+            values = {other.permits for other in earlier_in_queue(world, node) if other.mode == PERMIT}
+            values.add(hold.handle.options.get("permits", node.permits))
+            if values != {node.permits}:
+                yield f"{hold} holds one of {node.permits} permits by {node.path}, and others take them for" \
+                    f" {', '.join(map(str, sorted(values - {node.permits})))}"
+
+
+def earlier_in_queue(world, node):
+    queue = world.servers.queues.get(node.resource)
+    return [other for other in queue.nodes if other.key < node.key] if queue is not None else ()
+
+
+@rule("granted", "A later grant is given back")
+def granted_after_its_deletion(world, hold):
+    """By its own session: only who was not granted gives a node up."""
+    handle = hold.handle
+    if hold.call.is_async or "max_hold_ms" in handle.options or handle.process.breaks:
+        return  # its callback may come late, when the hold is over already
+    for node in hold.nodes:
+        if node.cause == BY_ITSELF and node.died + bounds.CLOCK < hold.at and \
+                not handle.process.was_stopped_within(node.died, hold.at):
+            yield f"{hold} was granted {(hold.at - node.died) / bounds.MS:.0f} ms after {node.path} was {node.cause}"
+
+
+@rule("release answered", "release returns ZKL_OK and no loss is reported, or it returns ZKL_LOST")
+def released_what_was_gone(world, call):
+    """Its own session had deleted the node, and somebody else may have held since."""
+    hold = call.hold
+    if call.status not in CONFIRMED or hold is None or hold.ended != call.at or call.handle.process.breaks:
+        return
+    for node in hold.nodes:
+        node = node.newest()
+        if node.cause == BY_ITSELF and node.died + bounds.CLOCK < hold.ended:
+            yield f"{call} returned {call.status}, and its own session had deleted {node.path}" \
+                f" {(hold.ended - node.died) / bounds.MS:.0f} ms before"
 
 
 @rule("granted", "If the session ended before the answer came, the news of the loss follows at once.")

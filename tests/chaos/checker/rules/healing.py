@@ -58,6 +58,6 @@ def session_left(world, line):
 @rule("rest", "On any status but ZKL_OK nothing is left running.")
 def something_left(world, line):
     if line["what"] == "empty":
-        for what, count in line.get("left", {}).items():
+        for what, count in (line.get("left") or {"things that nobody has counted": 1}).items():
             if count:
                 yield f"{count} {what} are left"

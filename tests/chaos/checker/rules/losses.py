@@ -68,16 +68,85 @@ def told_held_after_the_loss(world, handle, hold, line):
         yield f"{hold} was told {line['state']} after LOST"
 
 
+@rule("told", "LOST, the last one of a grant")
+def told_of_the_loss_twice(world, handle, hold, line):
+    if line["state"] == "LOST" and tuple(line["token"]) in handle.told_lost:
+        yield f"{handle.who} was told twice that {line['token']} is lost"
+
+
+@rule("told", "Receives the changes in the state of a lock that is held")
+def told_of_what_it_never_held(world, handle, hold, line):
+    """A callback may come before the return of the acquire, or after a release."""
+    if hold is not None or line["state"] == "HELD" or tuple(line["token"]) in handle.tokens:
+        return
+
+    def look(_):
+        if tuple(line["token"]) not in handle.tokens and handle.process.gone is None:
+            yield f"{handle.who} was told {line['state']} of the token {line['token']}, which it was never granted"
+
+    yield line["at"] + bounds.NEWS, look
+
+
+@rule("told", "connected again, session alive")
+def end_of_a_doubt_not_told(world, handle, hold, line):
+    if line["state"] != "SUSPECT" or hold is None:
+        return
+    bound = session_timeout(world, hold) + bounds.NEWS
+
+    def look(now):
+        if hold.believes and hold.told == "SUSPECT" and handle.process.gone is None:
+            yield from world.overdue(handle.process, line["at"], bound, now,
+                                     f"{hold} was told SUSPECT, and nothing since, {(now - line['at']) / bounds.MS:.0f}"
+                                     " ms ago")
+
+    yield line["at"] + bound, look
+
+
+@rule("check answered", "LOST, and the HELD of tell_granted, are always reported")
+def loss_not_called_back(world, call):
+    hold, handle = call.hold, call.handle
+    if call.status != "ZKL_LOST" or hold is None or hold.token in handle.told_lost:
+        return
+
+    def look(now):
+        is_closed = handle.last_close > call.answered  # nothing is told after that
+        if hold.token not in handle.told_lost and handle.process.gone is None and not is_closed:
+            yield from world.overdue(handle.process, call.answered, bounds.NEWS, now,
+                                     f"{call} found {hold} lost, and no callback told it for"
+                                     f" {(now - call.answered) / bounds.MS:.0f} ms")
+
+    yield call.answered + bounds.NEWS, look
+
+
+@rule(("verify answered", "commit answered", "downgrade answered"),
+      "Whatever happens later, the handle reports LOST until `zkl_lock_release`")
+def proven_after_the_loss(world, call):
+    hold = call.hold
+    if call.status == "ZKL_OK" and hold is not None and hold.told_lost is not None and hold.told_lost < call.at:
+        yield f"{call} returned ZKL_OK after {hold} was told that it is lost"
+
+
+@rule("release answered", "LOST until `zkl_lock_release`, which also returns it")
+def release_that_forgets_the_loss(world, call):
+    hold = call.hold
+    if call.status in ("ZKL_OK", "ZKL_PENDING") and hold is not None and hold.told_lost is not None and \
+            hold.told_lost < call.at:
+        yield f"{call} returned {call.status} after {hold} was told that it is lost"
+
+
 def timeout_of(world, node):
     session = world.servers.sessions.get(node.session)
     return session.timeout if session is not None else 0
 
 
 def told_in_time(world, node, bound):
-    """Looks whether who holds by a node that is gone knows it, once it had so long in peace."""
+    """Looks whether who holds by a node that is gone knows it, once it had so long in peace. That may be when the node
+    is forgotten."""
+    hold = node.hold
 
     def look(now):
-        hold = node.hold
+        nonlocal hold
+        hold = node.hold or hold
         if hold is None or not hold.believes or hold.handle.process.gone is not None or \
                 hold.handle.library != "zklock":
             return

@@ -2,8 +2,11 @@
 from .. import bounds
 from ..contenders import ACQUIRES
 from ..judge import note, rule
-from ..names import EXHAUSTED_FROM, conflict
+from ..names import EXHAUSTED_FROM, READ, conflict
 from ..servers import BY_ITSELF
+from .losses import timeout_of
+
+AGAIN = bounds.S  # so often is looked whether a lent node has come back
 
 
 @rule("entitled", "A release wakes one waiter.")
@@ -51,6 +54,88 @@ def waits_without_a_place(world, call):
     yield call.at + bounds.NEWS, look
 
 
+@rule("born", "First come, first served, by the sequence numbers that ZooKeeper gives")
+def joined_in_front(world, node):
+    """By a number that it has made up. A reader's node takes its writer's number, and the same transaction deletes
+    that."""
+    nodes = world.servers.queues[node.resource].nodes
+    if nodes[-1] is node or node.sequence < 0:
+        return
+    last = nodes[-1]
+    is_downgrade = any(other.uuid == node.uuid and other.sequence == node.sequence and other.session == node.session
+                       for other in nodes if other is not node)
+    if last.sequence > node.sequence and not is_downgrade:
+        yield f"{node.path} of {node.who or node.session} came after {last.path}, and is before it"
+
+
+@rule("entitled", "the client keeps the node, and lends it to one of them after the other")
+def turn_not_lent(world, node):
+    """To the first, or given up when nobody waits."""
+    if not node.is_lent:
+        return
+    bound = bounds.NEWS + bounds.DELETION + timeout_of(world, node)
+
+    def look(now):
+        process = process_of(world, node)
+        if node.died is None and node.hold is None and process is not None and process.gone is None:
+            yield from world.overdue(process, node.entitled_at, bound, now,
+                                     f"nobody is in the way of {node.path}, for"
+                                     f" {(now - node.entitled_at) / bounds.MS:.0f} ms, and nobody was lent it")
+
+    yield node.entitled_at + bound, look
+
+
+@rule("release answered", "the client keeps the node, and lends it to one of them after the other")
+def not_lent_to_the_next(world, call):
+    hold = call.hold
+    if hold is None or not hold.is_lent or hold.ended != call.at or hold.only_reads:
+        return
+    node, handle = hold.nodes[0], call.handle
+    waiting = [other.acquire for other in handle.process.handles if other.options == handle.options and
+               other.acquire is not None and other.acquire.line.get("resource") == node.resource and
+               other.acquire.line.get("mode") == node.mode]
+    bound = bounds.NEWS + handle.timeout
+
+    def look(now):
+        still = [one for one in waiting if one.answered is None]
+        if still and node.hold is hold and node.died is None and handle.process.gone is None:
+            yield from world.overdue(handle.process, call.at, bound, now,
+                                     f"{still[0]} waits, and nobody was lent {node.path} for"
+                                     f" {(now - call.at) / bounds.MS:.0f} ms")
+
+    if waiting:
+        yield call.at + bound, look
+
+
+@rule("born", "Somebody of another client who comes ends this at once")
+def kept_from_others(world, node):
+    """A node that is kept for nobody, when somebody waits for it."""
+    nodes = world.servers.queues[node.resource].nodes
+    first = nodes[0]
+    if not first.is_lent or first.session == node.session or not conflict(first.mode, node.mode):
+        return
+    bound = bounds.NEWS + bounds.DELETION + timeout_of(world, first)
+
+    def look(now):
+        process, hold = process_of(world, first), first.hold
+        if first.died is not None or node.died is not None or process is None or process.gone is not None or \
+                hold is None or hold.lost is not None:
+            return
+        if hold.ended is None:
+            yield now + AGAIN
+            return
+        yield from world.overdue(process, max(node.born, hold.ended), bound, now,
+                                 f"{first.path} is kept for nobody, and {node.path} waits for"
+                                 f" {(now - node.born) / bounds.MS:.0f} ms")
+
+    yield node.born + bound, look
+
+
+def process_of(world, node):
+    session = world.servers.sessions.get(node.session)
+    return session.process if session is not None else None
+
+
 @rule("granted", "A request loses its place when its session expires while it waits.")
 def place_lost_without_cause(world, hold):
     first = hold.call.first_node
@@ -70,7 +155,11 @@ def is_busy(world, call, resource):
     """Whether another contender is there, or was a short while ago. For a try also one that this handle had given up
     just before, as its list may be older than the deletion."""
 
+    reads = call.line.get("mode") == READ and call.what in ACQUIRES  # among readers it has no reason to wait
+
     def counts(node):
+        if reads and node.mode == READ:
+            return False
         return node.who != call.handle.who or node.who == "" or (call.is_try and node.born < call.at)
 
     queue = world.servers.queues.get(resource)
@@ -99,9 +188,9 @@ def upgrade_refused_without_a_reason(world, call):
 def remember_the_last_deaths(world, node):
     notes = world.notes["busy_without_a_reason"]
     deaths = notes.setdefault(node.resource, {})
-    deaths[node.who] = node
-    if len(deaths) > 2:
-        del deaths[min(deaths, key=lambda who: deaths[who].died)]
+    deaths[node.who, node.mode == READ] = node
+    if len(deaths) > 4:
+        del deaths[min(deaths, key=lambda one: deaths[one].died)]
 
 
 def heard_of(node, other):
@@ -132,11 +221,20 @@ def handed_on_too_often(world, hold):
         return
     count = node.lent_since[1] + 1 if node.lent_since is not None and node.lent_since[0] is waiter else 1
     node.lent_since = (waiter, count)
-    limit, late = handle.options.get("hand_offs", 0), handle.option_ns("hand_off_ms")
+    limit = handle.options.get("hand_offs", 0)
     if count > limit:
         yield f"{hold} is grant {count} before {waiter.path}, of {limit} at most"
-        return
-    heard = heard_of(node, waiter)
-    if late and hold.at > heard + late + bounds.NEWS:
-        yield f"{hold} came {(hold.at - heard) / bounds.MS:.0f} ms after it could hear of {waiter.path}, before it"
 
+
+@rule("granted", "the lock is not passed on any more when this time has passed since somebody else may have begun to"
+      " wait.")
+def handed_on_too_late(world, hold):
+    late = hold.handle.option_ns("hand_off_ms")
+    if not late or not hold.is_lent or hold.token[1] == 1:
+        return
+    node = hold.nodes[0]
+    waiter = waiter_behind(world, node, hold)
+    if waiter is not None and world.was_quiet(hold.handle.process, waiter.born):
+        heard = heard_of(node, waiter)
+        if hold.at > heard + late + bounds.NEWS:
+            yield f"{hold} came {(hold.at - heard) / bounds.MS:.0f} ms after it could hear of {waiter.path}, before it"

@@ -7,6 +7,7 @@ class Fence:
         self.token = (0, 0)
         self.value = None
         self.has_value = False
+        self.is_held = False  # its value was told at the end
 
 
 def fence_of(world, line):
@@ -43,6 +44,19 @@ def accepted_write_lost(world, line):
         yield f"{line['key']} was {fence.value}, and then {seen}"
 
 
+@rule("finished", "**loses updates**")
+def row_lost(world):
+    for key, fence in world.notes["store"].items():
+        if fence.has_value and not fence.is_held:
+            yield f"{key} was {fence.value}, and is not there at the end"
+
+
+@rule("stored", "**loses updates**")
+def written_twice(world, line):
+    if line["event"] == "written" and (line["by"], line["call"]) in world.notes["accepted"]:
+        yield f"store_write {line['call']} of {line['by']} was carried out twice"
+
+
 @rule("stored", "gives each grant a number by which your data can tell an old holder from a new one.")
 def write_without_a_grant(world, line):
     if line["event"] not in ("claimed", "written"):
@@ -62,7 +76,7 @@ def follow_the_store(world, line):
         fence.value, fence.has_value = line["value"], True
         world.notes["accepted"][line["by"], line["call"]] = line["at"]
     elif line["event"] == "held":
-        fence.value, fence.has_value = line["value"], True
+        fence.value, fence.has_value, fence.is_held = line["value"], True, True
 
 
 @rule("store_write answered", "Every write requires that very token. No row changed: fenced off; stop.")

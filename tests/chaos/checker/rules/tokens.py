@@ -38,6 +38,13 @@ def local_number_did_not_rise(world, hold):
     node.local_number = max(node.local_number, hold.token[1])
 
 
+@rule("granted", "From 1; 0 for all other locks, whose token is one number.")
+def local_number_of_another_kind(world, hold):
+    if hold.nodes and hold.handle.library == "zklock" and hold.is_lent != (hold.token[1] > 0):
+        yield f"{hold} has the local number {hold.token[1]}, and {hold.nodes[0].path} is " \
+            f"{'lent' if hold.is_lent else 'its own'}"
+
+
 @rule("granted", "gives each grant a number by which your data can tell an old holder from a new one.")
 def token_given_twice(world, hold):
     for node in hold.nodes:
