@@ -43,6 +43,7 @@ static void note_options(history_line *line, const struct handle *handle) {
     note_if_set(line, "hand_off_ms", kind->hand_off_ms);
     note_if_set(line, "retain_ms", kind->retain_ms);
     note_if_set(line, "max_hold_ms", kind->max_hold_ms);
+    note_if_set(line, "permits", kind->permits);
     note_if_set(line, "reentrant", kind->is_reentrant);
     note_if_set(line, "election", kind->opening == &a_candidate);
     history_end_object(line);
