@@ -360,6 +360,10 @@ class MadeContender:
             self.say("return", "release", call, status="ZKL_PENDING")
             self.delete_later(hold.nodes)
 
+    def write_record(self, **answer):
+        call = self.begin("write_record")
+        self.say("return", "write_record", call, **answer)
+
     def turn(self):
         if self.random.random() < 0.1:
             Task(self.fleet, self.process, self.cancel(self.random.randint(1, 20 * MS)))
@@ -383,6 +387,8 @@ class MadeContender:
         self.say("return", "open", call, status="ZKL_OK", options=self.options())
 
     def close(self):
+        self.write_record(status="ZKL_SYSTEM", message="No space left on device")
+        self.write_record(status="ZKL_OK")
         call = self.begin("close")
         self.say("return", "close", call, status="ZKL_OK")
         self.is_closed = True

@@ -649,6 +649,12 @@ def verify_of_nothing(copy):
     copy.add_call(turn.released["at"] + 10, turn.grant, "verify", "ZKL_OK")
 
 
+@plant("record_refused_without_a_reason")
+def record_that_is_refused_and_nothing_said(copy):
+    turn = copy.plain_turn()
+    copy.add_call(turn.release["at"] - 2000, turn.grant, "write_record", "ZKL_SYSTEM")
+
+
 @plant("granted_though_cancelled")
 def cancel_that_does_nothing(copy):
     turn = copy.plain_turn(waited)

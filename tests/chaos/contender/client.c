@@ -1,5 +1,6 @@
 #include "client.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,6 +83,18 @@ int client_set_credentials(struct client *client, const char *secret) {
     call_prepare(&call, &client->caller, "set_credentials");
     call_begin(&call);
     int status = zkl_client_set_credentials(client->zkl, &credential, 1);
+    call_end(&call, status);
+    call_note(&call);
+    return status;
+}
+
+int client_write_record(struct client *client, const char *directory) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s.record", directory, client->caller.who);
+    struct call call;
+    call_prepare(&call, &client->caller, "write_record");
+    call_begin(&call);
+    int status = zkl_client_write_record(client->zkl, path);
     call_end(&call, status);
     call_note(&call);
     return status;

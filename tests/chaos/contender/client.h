@@ -26,4 +26,6 @@ struct client {
 int client_open(struct client *client, client_role role, const struct options *options);
 int client_set_hosts(struct client *client, const char *hosts);
 int client_set_credentials(struct client *client, const char *secret);
+/** Writes its record to a file of that directory, which has its name. */
+int client_write_record(struct client *client, const char *directory);
 void client_close(struct client *client);

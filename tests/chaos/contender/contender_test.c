@@ -37,7 +37,8 @@ TEST(whole_command_line_is_taken) {
     char message[MESSAGE_SIZE];
     EXPECT(read_line("--hosts a:1,b:2 --history h.jsonl --name c3-1 --host client-0 --seed 7 "
                      "--kinds exclusive,read --handles 3 --session-timeout-ms 5000 "
-                     "--lease-tick-ms 500 --pace-ms 9 --store 10.0.0.1:99 --credentials u:p",
+                     "--lease-tick-ms 500 --pace-ms 9 --store 10.0.0.1:99 --credentials u:p "
+                     "--records /tmp",
                      &options, message));
     EXPECT_TEXT(message, "");
     EXPECT_TEXT(options.hosts, "a:1,b:2");
@@ -52,6 +53,7 @@ TEST(whole_command_line_is_taken) {
     EXPECT_INT(options.pace_ms, 9);
     EXPECT_TEXT(options.store, "10.0.0.1:99");
     EXPECT_TEXT(options.credentials, "u:p");
+    EXPECT_TEXT(options.records, "/tmp");
 }
 
 TEST(handles_are_as_many_as_kinds_where_nothing_else_is_said) {

@@ -9,10 +9,14 @@
 /* A handle is closed and opened again once in so many rounds, often while it holds. */
 enum { ROUNDS_OF_OPENING = 32, CLOSES_WITHOUT_RELEASE = 3 };
 
-bool handle_pause(const struct handle *handle, int64_t time_ms) {
-    struct pollfd finish = { .fd = handle->contender->finish, .events = POLLIN };
+bool contender_pause(const struct contender *contender, int64_t time_ms) {
+    struct pollfd finish = { .fd = contender->finish, .events = POLLIN };
     int ready = poll(&finish, 1, (int)time_ms);
     return ready > 0;
+}
+
+bool handle_pause(const struct handle *handle, int64_t time_ms) {
+    return contender_pause(handle->contender, time_ms);
 }
 
 static void close_if_open(struct handle *handle) {

@@ -47,4 +47,5 @@ int handle_start(struct handle *handle, struct contender *contender, const struc
 void handle_join(struct handle *handle);
 
 /** Pauses, but no longer than until the contender is to finish. Returns whether it is. */
+bool contender_pause(const struct contender *contender, int64_t time_ms);
 bool handle_pause(const struct handle *handle, int64_t time_ms);

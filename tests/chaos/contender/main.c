@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { WRONG_COMMAND_LINE = 2 };
+enum { WRONG_COMMAND_LINE = 2, RECORDS_EVERY_MS = 1000 };
 
 /* Whether a handle needs this client. */
 static bool is_needed(const struct options *options, client_role role) {
@@ -51,14 +51,18 @@ static void note_end(const struct contender *contender, int exit_status) {
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-static void tell_clients(struct contender *contender, int (*tell)(struct client *, const char *),
+/* Returns whether none has refused it. */
+static bool tell_clients(struct contender *contender, int (*tell)(struct client *, const char *),
                          const char *text) {
+    bool is_taken = true;
     for (int role = 0; role < CLIENT_ROLES; role++) {
         struct client *client = &contender->clients[role];
         if (client->zkl != NULL && tell(client, text) != ZKL_OK) {
             fprintf(stderr, "%s: refused: %s\n", client->caller.who, zkl_error_message());
+            is_taken = false;
         }
     }
+    return is_taken;
 }
 
 /* Obeys until it is to finish. */
@@ -71,14 +75,30 @@ static void obey(struct contender *contender) {
             break;
         }
         if (strncmp(line, "hosts ", strlen("hosts ")) == 0) {
-            tell_clients(contender, client_set_hosts, line + strlen("hosts "));
+            (void)tell_clients(contender, client_set_hosts, line + strlen("hosts "));
         } else if (strncmp(line, "credentials ", strlen("credentials ")) == 0) {
-            tell_clients(contender, client_set_credentials, line + strlen("credentials "));
+            (void)tell_clients(contender, client_set_credentials, line + strlen("credentials "));
         } else {
             fprintf(stderr, "%s: no such command: %s\n", contender->options.name, line);
         }
     }
     free(line);
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+static bool write_records(struct contender *contender) {
+    const char *directory = contender->options.records;
+    return directory == NULL || tell_clients(contender, client_write_record, directory);
+}
+
+/* A full disk must stop nothing: a record that is refused is written again the next time. */
+static void *keep_records(void *arg) {
+    struct contender *contender = arg;
+    while (!contender_pause(contender, RECORDS_EVERY_MS)) {
+        (void)write_records(contender);
+    }
+    return NULL;
 }
 
 /* ---- Main ------------------------------------------------------------------------------------ */
@@ -98,8 +118,23 @@ static void start(struct contender *contender, const struct kind *kind) {
     }
 }
 
-static void contend(struct contender *contender) {
+/* Ends all its threads but those of the library. */
+static void finish(struct contender *contender, pthread_t recorder) {
+    (void)eventfd_write(contender->finish, 1);
+    for (int32_t i = 0; i < handles.count; i++) {
+        handle_join(&handles.all[i]);
+    }
+    (void)pthread_join(recorder, NULL);
+}
+
+/* Returns whether it could begin, and write its last records. */
+static bool contend(struct contender *contender) {
     const struct options *options = &contender->options;
+    pthread_t recorder;
+    if (pthread_create(&recorder, NULL, keep_records, contender) != 0) {
+        fprintf(stderr, "%s: no thread for the records\n", options->name);
+        return false;
+    }
     for (int32_t i = 0; i < options->handles; i++) {
         start(contender, options_kind(options, i));
     }
@@ -111,10 +146,8 @@ static void contend(struct contender *contender) {
     puts("ready");
     fflush(stdout);
     obey(contender);
-    (void)eventfd_write(contender->finish, 1);
-    for (int32_t i = 0; i < handles.count; i++) {
-        handle_join(&handles.all[i]);
-    }
+    finish(contender, recorder);
+    return write_records(contender);
 }
 
 static void close_clients(struct contender *contender) {
@@ -131,11 +164,9 @@ static int run(struct contender *contender) {
     if (status != ZKL_OK) {
         fprintf(stderr, "%s: no client: %s: %s\n", contender->options.name, zkl_strerror(status),
                 zkl_error_message());
-    } else {
-        contend(contender);
     }
+    int exit_status = status == ZKL_OK && contend(contender) ? EXIT_SUCCESS : EXIT_FAILURE;
     close_clients(contender);
-    int exit_status = status == ZKL_OK ? EXIT_SUCCESS : EXIT_FAILURE;
     note_end(contender, exit_status);
     return exit_status;
 }

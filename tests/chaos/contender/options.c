@@ -31,11 +31,12 @@ static const char usage[] =
     "  --pace-ms MS             the mean pause of a handle between two rounds (default: 20)\n"
     "  --store ADDRESS:PORT     of the fenced store (default: none)\n"
     "  --credentials TEXT       the client shows these, as user:password (default: none)\n"
+    "  --records DIRECTORY      each client writes its record there, once a second and at its end\n"
     "\n"
     "Standard input: `hosts HOSTS`, `credentials TEXT`, `finish`; its end is `finish` as well.\n"
     "Standard output: `ready` when the client is open. Exit status: 0 when it has finished,\n"
-    "1 when it could not begin, 2 for a wrong command line, 74 when the history cannot be\n"
-    "written.\n";
+    "1 when it could not begin or write its last records, 2 for a wrong command line, 74 when the\n"
+    "history cannot be written.\n";
 
 const char *options_usage(void) {
     return usage;
@@ -105,7 +106,21 @@ static bool read_name(const char *text, struct options *options, char *message) 
     return true;
 }
 
-enum { HOSTS, HISTORY, NAME, HOST, KINDS, HANDLES, SEED, SESSION, LEASE, PACE, STORE, CREDENTIALS };
+enum {
+    HOSTS,
+    HISTORY,
+    NAME,
+    HOST,
+    KINDS,
+    HANDLES,
+    SEED,
+    SESSION,
+    LEASE,
+    PACE,
+    STORE,
+    CREDENTIALS,
+    RECORDS
+};
 
 static const struct option names[] = { { "hosts", required_argument, NULL, HOSTS },
                                        { "history", required_argument, NULL, HISTORY },
@@ -119,6 +134,7 @@ static const struct option names[] = { { "hosts", required_argument, NULL, HOSTS
                                        { "pace-ms", required_argument, NULL, PACE },
                                        { "store", required_argument, NULL, STORE },
                                        { "credentials", required_argument, NULL, CREDENTIALS },
+                                       { "records", required_argument, NULL, RECORDS },
                                        { NULL, 0, NULL, 0 } };
 
 static bool read_one(int number, const char *text, struct options *options, char *message) {
@@ -159,6 +175,9 @@ static bool read_one(int number, const char *text, struct options *options, char
                refuse(message, "--store takes ADDRESS:PORT, not \"%s\"", text);
     case CREDENTIALS:
         options->credentials = text;
+        return true;
+    case RECORDS:
+        options->records = text;
         return true;
     default:
         return refuse(message, "see --help");

@@ -23,6 +23,7 @@ struct options {
     int32_t pace_ms;
     const char *store;       /* "address:port", or NULL */
     const char *credentials; /* "user:password", or NULL */
+    const char *records;     /* the directory that they are written to, or NULL */
 };
 
 /** Returns the kind of the handle with this number. */

@@ -21,6 +21,15 @@ def callback_not_owed(world, handle, line):
     yield f"a callback of {line['what']} {line['call']} of {handle.who} came, and none was owed"
 
 
+@rule("write_record answered", "Returns ZKL_OK, ZKL_SYSTEM (the file could not be written; zkl_error_message says why) or"
+      " ZKL_INVALID_ARGUMENT")
+def record_refused_without_a_reason(world, call):
+    """Whatever its disk does; and there may be no memory."""
+    is_told = call.status == "ZKL_SYSTEM" and call.answer.get("message")
+    if call.status not in ("ZKL_OK", "ZKL_NO_MEMORY") and not is_told:
+        yield f"{call} ended with {call.status}: {call.answer.get('message')}"
+
+
 @rule("gone", "Blocks until granted, cancelled or past the deadline.")
 def call_never_ended(world, process):
     if process.was_killed:
