@@ -2,12 +2,13 @@
 import argparse
 import itertools
 import os
+import platform
 import re
 import subprocess
 import sys
 import time
 
-from fleet import growth
+from fleet import growth, records
 from fleet.ending import end_of
 from fleet.fleet import Fleet
 from fleet.samples import Samples
@@ -24,17 +25,18 @@ CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "checker", "che
 
 def arguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--faults", action="store_true")
-    parser.add_argument("--seed", required=True)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--processes", type=int, required=True)
-    parser.add_argument("--handles", type=int, required=True)
-    parser.add_argument("--pace-ms", type=int, required=True)
+    parser.add_argument("--judge", action="store_true")
     parser.add_argument("--build", required=True)
     parser.add_argument("--output", required=True)
+    parser.add_argument("--faults", action="store_true")
+    parser.add_argument("--seed")  # it and all below are given, unless it is to judge only
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--processes", type=int)
+    parser.add_argument("--handles", type=int)
+    parser.add_argument("--pace-ms", type=int)
     parser.add_argument("--commit", default="")
-    parser.add_argument("--name", required=True)
+    parser.add_argument("--name")
     return parser.parse_args()
 
 
@@ -47,7 +49,7 @@ def keep(place, output):
     subprocess.run(["cp", "-r", "--sparse=always", f"{place}/.", output], check=False)
 
 
-def deal_out(nemesis, draws, seconds, samples):
+def deal_out(nemesis, draws, seconds, samples, result):
     """Until all are dealt out, the time is over, or the world cannot be healed; the rest stays in `draws`."""
     until = time.monotonic() + seconds
     while not nemesis.unhealed and time.monotonic() < until:
@@ -55,6 +57,7 @@ def deal_out(nemesis, draws, seconds, samples):
         if draw is None:
             return
         nemesis.deal(draw)
+        result.note_nemesis(nemesis)
         if not nemesis.unhealed:
             samples.take(at_rest=True)
 
@@ -65,12 +68,12 @@ def schedule(asked, names):
     return once if asked.faults else itertools.chain(once, without_end(asked.seed, names))
 
 
-def with_samples(nemesis, draws, asked, world):
+def with_samples(nemesis, draws, asked, world, result):
     path = os.path.join(asked.output, SAMPLES)
     samples = Samples(path, world.fleet, world.servers)
     samples.begin()
     try:
-        deal_out(nemesis, draws, asked.seconds, samples)
+        deal_out(nemesis, draws, asked.seconds, samples, result)
     finally:
         samples.end()
 
@@ -91,38 +94,40 @@ def run(asked, names, world, result):
         world.start()
         world.admit(fleet_of(asked, world))
         result.begin()
-        with_samples(nemesis, draws, asked, world)
+        with_samples(nemesis, draws, asked, world, result)
     except NotSeen as why:
-        result.fail(str(why))
-    result.take_nemesis(nemesis, draws if asked.faults else ())
+        result.note(wrong=[str(why)])
+    result.note(left_out=[" and ".join(draw) for draw in (draws if asked.faults else ())])
     if world.fleet is not None:
-        result.take_end(end_of(world.fleet, world))
-        result.take_fleet(world.fleet.told())
-    result.take_revived(world.servers.revived)
+        result.note(wrong=end_of(world.fleet, world), **world.fleet.told())
+    result.note(revived=world.servers.revived, has_ended=True)
 
 
-def judge(output, result):
+def judge(output, build):
     """By what is on the disk, and nothing else."""
+    result = Result(output)
     report = os.path.join(output, "judged.json")
+    if os.path.exists(report):
+        os.unlink(report)
     asked = subprocess.run([CHECK, "--json", report, output], capture_output=True, text=True, check=False)
     result.take_judgement(asked.returncode, asked.stderr.strip(), report)
     samples = os.path.join(output, SAMPLES)
     if os.path.exists(samples):
         result.take_growth(growth.growth(growth.samples_of(samples)))
+    result.take_records(*records.played(os.path.join(output, "records"), build))
+    result.write(os.path.join(output, "result.json"))
+    result.print(tell)
+    return 1 if result.failures() else 0
 
 
-def main():
-    asked = arguments()
-    names = [name for name in FAULTS if re.search(asked.only, name)]
-    if not names:
-        tell(f"tests/chaos/run: --only '{asked.only}': no fault has such a name (tests/chaos/run --list)")
-        return 2
+def run_in_memory(asked, names):
     os.makedirs(asked.output, exist_ok=True)
     # In memory, and only seen from inside the run's namespaces. The names of networks are below it too.
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
     os.mkdir(PLACE)
     tell(f"seed {asked.seed}")
-    result = Result(asked.seed, asked.commit)
+    result = Result(asked.output)
+    result.note(seed=asked.seed, commit=asked.commit, machine={"cores": os.cpu_count(), "kernel": platform.release()})
     world = World(PLACE, asked.output, asked.build, asked.name)
     try:
         run(asked, names, world, result)
@@ -131,10 +136,17 @@ def main():
             world.end()
         finally:
             keep(PLACE, asked.output)
-    judge(asked.output, result)
-    result.write(os.path.join(asked.output, "result.json"))
-    result.print(tell)
-    return 1 if result.failures() else 0
+
+
+def main():
+    asked = arguments()
+    names = [name for name in FAULTS if re.search(asked.only, name)]
+    if not names:
+        tell(f"tests/chaos/run: --only '{asked.only}': no fault has such a name (tests/chaos/run --list)")
+        return 2
+    if not asked.judge:
+        run_in_memory(asked, names)
+    return judge(asked.output, asked.build)
 
 
 sys.exit(main())

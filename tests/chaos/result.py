@@ -1,52 +1,66 @@
 """What a run has found, as numbers for people and for docs/reliability.md."""
 import json
 import os
-import platform
 import time
+
+TOLD = "told.lines"  # below the output
+LISTS = ("left_out", "not_counted", "wrong", "revived")
 
 
 class Result:
-    def __init__(self, seed, commit):
+    """What only the run knows is written down as it comes, a line for each, so that one that is killed leaves it. All else is
+    judged by what is on the disk, then or later."""
+
+    def __init__(self, output):
+        self.path = os.path.join(output, TOLD)
         self.began = time.monotonic()
-        self.told = {"seed": seed, "commit": commit, "machine": {"cores": os.cpu_count(), "kernel": platform.release()},
-                     "seconds": 0, "grants": 0, "faults": {}, "left_out": [], "not_counted": [], "wrong": [],
-                     "violations": {}, "examples": []}
+        self.told = {"seed": "", "commit": "", "machine": {}, "seconds": 0, "has_ended": False, "grants": 0, "faults": {},
+                     "violations": {}, "examples": [], **{name: [] for name in LISTS}}
+        if os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as file:
+                for line in file:
+                    self.take(json.loads(line))
+
+    # ---- While it runs ---------------------------------------------------------------------------
+
+    def note(self, **facts):
+        facts["seconds"] = round(time.monotonic() - self.began)
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(facts) + "\n")
+        self.take(facts)
+
+    def take(self, facts):
+        for name, value in facts.items():
+            if name in LISTS:
+                self.told[name] += value
+            else:
+                self.told[name] = value
 
     def begin(self):
         """From here on faults come."""
         self.began = time.monotonic()
 
+    def note_nemesis(self, nemesis):
+        """What it has added since."""
+        self.note(not_counted=[{"number": number, "kind": name, "why": why}
+                               for number, name, why in nemesis.not_counted[len(self.told["not_counted"]):]],
+                  wrong=[f"not healed after fault {number}: {why}" for number, why in nemesis.unhealed])
+
+    # ---- When it is over -------------------------------------------------------------------------
+
     def fail(self, why):
         """Something outside of the checker's rules."""
         self.told["wrong"].append(why)
 
-    def take_nemesis(self, nemesis, left_out):
-        self.told["seconds"] = round(time.monotonic() - self.began)
-        self.told["left_out"] = [" and ".join(draw) for draw in left_out]
-        self.told["not_counted"] = [{"number": number, "kind": name, "why": why}
-                                    for number, name, why in nemesis.not_counted]
-        for number, why in nemesis.unhealed:
-            self.fail(f"not healed after fault {number}: {why}")
-
-    def take_revived(self, names):
-        """Servers that ended by themselves, of a defect of their own, and were given all data anew."""
-        self.told["revived"] = names
-
-    def take_end(self, wrong):
-        for one in wrong:
-            self.fail(one)
-
-    def take_fleet(self, told):
-        """How many processes there were of each make, and what the shop has sold."""
-        self.told |= told
-
     def take_judgement(self, status, said, path):
         """The checker's exit status, what it said where it could not judge, and its report."""
+        if not self.told["has_ended"]:
+            self.fail("the run was ended from outside")
         if status not in (0, 1):
             self.fail(f"the checker could not judge: {said}")
-            return
-        with open(path, encoding="utf-8") as file:
-            self.told.update(json.load(file))
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                self.told.update(json.load(file))
 
     def take_growth(self, lines):
         """What became of memory, descriptors and the like, as growth.py says it."""
@@ -54,6 +68,11 @@ class Result:
         for one in lines:
             if one["grows"]:
                 self.fail(f"{one['what']} of {one['of']} grows: by {one['risen']} from about {one['median']}")
+
+    def take_records(self, count, wrong):
+        """Of clients, and which of them do not play back."""
+        self.told["records"] = count
+        self.told["wrong"] += wrong if count else ["no client has left a record"]
 
     def failures(self):
         """Why the run has failed; empty: it has not."""
@@ -70,7 +89,7 @@ class Result:
         told = self.told
         counted = {kind: facts["counted"] for kind, facts in told["faults"].items() if facts["counted"]}
         tell(f"\n{told['grants']} grants in {told['seconds']} s, {sum(counted.values())} faults of {len(counted)} kinds took "
-             "effect")
+             f"effect, {told['records']} records play back")
         if told["left_out"]:
             tell(f"left out: {', '.join(told['left_out'])}")
         for one in told["examples"]:

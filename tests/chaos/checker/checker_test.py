@@ -13,7 +13,7 @@ import unittest
 
 from . import history, rules, transactions  # noqa: F401  (rules register themselves)
 from .judge import RULES
-from .main import judge, of_generations
+from .main import by_generation, judge, of_generations, until_last_line
 from .made_nemesis import MadeRun
 from .plants import PLANTS, Copy, NoPlace
 from .transactions import Clock, read_one
@@ -194,6 +194,20 @@ class Incomplete(unittest.TestCase):
         copy = Copy(made("stormy", 1))
         copy.plain_turn().grant["node"] = "/locks/nobodys/_c_00000000-0000-4000-8000-000000000000-lock-0000000000"
         self.assertEqual(set(self.half(copy).found), {"grant_without_a_node"})
+
+    def test_what_servers_did_after_the_last_line_of_the_nemesis_is_left_out(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "nemesis.jsonl"
+            path.write_text('{"at": 5}\n{"at": 7}\n{"at": 9', encoding="utf-8")  # it was killed in the middle of a line
+            kept = until_last_line(iter([(6, "one"), (7, "other"), (8, "later")]), [path])
+            self.assertEqual(list(kept), [(6, "one"), (7, "other")])
+
+    def test_what_servers_had_until_a_restore_is_before_it(self):
+        paths = [pathlib.Path(f"1-data-{name}.jsonl") for name in ("until-restore-1-version-2-older", "version-2",
+                                                                   "until-restore-2-version-2-older")]
+        one, last, more = (("1", path) for path in paths)
+        self.assertEqual(by_generation([one, last, more], 1), [[one], [last, more]])
+        self.assertEqual(by_generation([one, more], 0), [[one]])  # the nemesis could not tell of it
 
     def test_a_fault_that_was_not_healed_is_told(self):
         copy = Copy(made("calm", 1))

@@ -23,7 +23,7 @@ USAGE = """Judges what a run of tests/chaos has left in DIRECTORY (tests/chaos/h
   servers/N*.jsonl             the transactions of server N, as checker/read-servers prints them
   server-N/**/version-2*       or its data, which are read first
 
-A run that was killed is judged as far as the servers' transactions go.
+A run that was killed is judged until its nemesis's last line, or its servers' last transaction.
 
 It prints each violation, and ends with 0 when there is none, 1 when there are some, 2 when there is none in what it
 could judge, and it says what it could not."""
@@ -47,12 +47,21 @@ def has_ended(paths):
 
 
 def by_generation(files, restores):
-    """What was put aside at the first restore, at the second, and so on; and the rest."""
+    """What the servers had until the first restore, until the second, and so on. A run that was killed may have kept more
+    than its nemesis has told of."""
     generations = [[] for _ in range(restores + 1)]
     for server, path in files:
-        aside = UNTIL.search(path.name)
-        generations[int(aside.group(1)) - 1 if aside else restores].append((server, path))
+        until = UNTIL.search(path.name)
+        number = int(until.group(1)) - 1 if until else restores
+        if number <= restores:
+            generations[number].append((server, path))
     return generations
+
+
+def until_last_line(servers, paths):
+    """What they did before the last line of the nemesis. A run that was killed has kept all else up to that."""
+    last = max((line["at"] for path in paths if path.name.startswith("nemesis") for line in history.lines_of(path)), default=0)
+    return itertools.takewhile(lambda one: one[0] <= last, servers)
 
 
 def in_one_order(lines, servers):
@@ -185,8 +194,9 @@ def judge_directory(directory, quorum=QUORUM):
     if not files:
         raise ValueError(f"{directory} has no transactions of servers: nothing can be judged")
     generations = by_generation(files, len(restored))
-    judged = judge(history.merged(paths), of_generations(
-        lambda number: transactions.read(generations[number], quorum, clock), restored), has_ended=has_ended(paths))
+    servers = of_generations(lambda number: transactions.read(generations[number], quorum, clock), restored)
+    is_whole = has_ended(paths)
+    judged = judge(history.merged(paths), servers if is_whole else until_last_line(servers, paths), has_ended=is_whole)
     for one in unread:
         judged.leave_out(one)
     return judged

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from result import Result
-from . import mix
+from . import mix, records
 from .follower import Follower, Span, busiest
 
 
@@ -159,8 +159,9 @@ class ResultTest(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory()
         self.addCleanup(place.cleanup)
+        self.place = place.name
         self.report = os.path.join(place.name, "report")
-        self.result = Result("seed", "commit")
+        self.result = Result(place.name)
 
     def judged(self, **violations):
         with open(self.report, "w", encoding="utf-8") as file:
@@ -169,8 +170,9 @@ class ResultTest(unittest.TestCase):
         return self.result.failures()
 
     def test_a_good_run_has_no_failure(self):
-        self.result.take_nemesis(MadeNemesis, ())
-        self.result.take_end([])
+        self.result.note_nemesis(MadeNemesis)
+        self.result.note(wrong=[], has_ended=True)
+        self.result.take_records(1, [])
         self.assertEqual(self.judged(), [])
         self.assertEqual(self.result.told["grants"], 7)
 
@@ -182,10 +184,52 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(len(self.result.failures()), 1)
 
     def test_each_of_these_fails_a_run(self):
-        self.assertEqual(len(self.judged(two_holders=3)), 1)
-        self.result.take_end(["c3-1 did not end"])
+        self.assertEqual(len(self.judged(two_holders=3)), 2)  # it was ended from outside, too
+        self.result.note(wrong=["c3-1 did not end"])
         self.result.take_judgement(2, "a line of the history is malformed", self.report)
         made = MadeNemesis()
         made.not_counted, made.unhealed = [(1, "client killed", "no sign of it")], [(2, "nobody is granted")]
-        self.result.take_nemesis(made, ())
-        self.assertEqual(len(self.result.failures()), 5)
+        self.result.note_nemesis(made)
+        self.result.take_records(2, ["c1-1.record does not play back"])
+        self.assertEqual(len(self.result.failures()), 8)
+
+    def test_without_a_record_nothing_has_shown_that_they_play_back(self):
+        self.result.take_records(0, [])
+        self.assertEqual(len(self.result.failures()), 1)
+
+    def test_what_a_run_knows_is_there_when_it_was_killed(self):
+        made = MadeNemesis()
+        for number in (1, 2):
+            made.not_counted = [*made.not_counted, (number, "client killed", "no sign of it")]
+            self.result.note_nemesis(made)
+        self.result.note(members={"contender": 6})
+        again = Result(self.place)
+        self.assertEqual(again.told, self.result.told)
+        self.assertEqual([one["number"] for one in again.told["not_counted"]], [1, 2])
+
+
+class RecordsTest(unittest.TestCase):
+    """Played back by a program that is made up."""
+
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place = place.name
+        program = os.path.join(self.place, records.PROGRAM)
+        os.makedirs(os.path.dirname(program))
+        with open(program, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\ncat "$1"\n! grep -q differs "$1"\n')
+        os.chmod(program, 0o700)
+
+    def played(self, **texts):
+        for name, text in texts.items():
+            with open(os.path.join(self.place, f"{name}.record"), "w", encoding="ascii") as file:
+                file.write(text)
+        return records.played(self.place, self.place)
+
+    def test_a_record_that_differs_is_told(self):
+        count, wrong = self.played(one="fine\n", other="a step\nand then it differs\n")
+        self.assertEqual((count, wrong), (2, ["other.record does not play back: a step and then it differs"]))
+
+    def test_where_there_is_none_nothing_was_played(self):
+        self.assertEqual(self.played(), (0, []))

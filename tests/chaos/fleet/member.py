@@ -160,4 +160,5 @@ class Contender(Member):
         return (f"{fleet.build}/{PROGRAM}", "--hosts", fleet.hosts, "--history", self.path,
                 "--name", self.called, "--seed", str(fleet.number_of(self.called)), "--kinds", ",".join(self.kinds),
                 "--credentials", "chaos:0", "--handles", str(len(self.kinds)), "--session-timeout-ms", str(fleet.session_ms),
-                "--lease-tick-ms", str(self.tick_ms), "--pace-ms", str(fleet.pace_ms), "--store", fleet.store.address)
+                "--lease-tick-ms", str(self.tick_ms), "--pace-ms", str(fleet.pace_ms), "--store", fleet.store.address,
+                "--records", self.disk)

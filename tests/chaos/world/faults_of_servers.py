@@ -224,9 +224,9 @@ class OldSnapshot(OfServers):
         self.stop_all()
         self.epoch = max(one.epoch() for one in self.hit)
         self.since = {one.name: one.log_size() for one in self.hit}
-        self.world.restores += 1
         for one in self.hit:
             one.restore_data(place, self.world.restores)
+        self.world.restores += 1
         self.world.history.write("restored")
         self.servers.start()
 

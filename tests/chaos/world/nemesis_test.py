@@ -154,20 +154,34 @@ class PastTest(unittest.TestCase):
         names = ["snapshot.f", "snapshot.10", "snapshot.1f", "snapshot.100", "log.1", "log.9", "log.10", "log.11", "log.20"]
         self.assertEqual(sorted(past.not_needed(names)), ["log.1", "log.9", "snapshot.f"])
 
-    def test_logs_that_are_not_needed_are_moved_and_snapshots_go(self):
+    def test_all_logs_are_copied_and_what_is_not_needed_goes(self):
         self.make("myid", "version-2/log.1", "version-2/log.5", *(f"version-2/snapshot.{number}" for number in (6, 7, 8, 9)),
                   "version-2-lost-1/log.3", "until-restore-1/version-2/log.1")
-        past.make_room(self.data, self.disk)
-        self.assertEqual(self.files(self.disk), ["until-restore-1/version-2/log.1", "version-2-lost-1/log.3",
-                                                 "version-2-older/log.1"])
+        past.make_room(self.data, self.disk, 1)
+        self.assertEqual(self.files(self.disk), ["until-restore-1/version-2/log.1", "until-restore-2/version-2-lost-1/log.3",
+                                                 "until-restore-2/version-2-older/log.1",
+                                                 "until-restore-2/version-2-older/log.5"])
         self.assertEqual(self.files(self.data), ["myid", "version-2/log.5", *(f"version-2/snapshot.{number}"
                                                                               for number in (7, 8, 9))])
 
-    def test_what_was_moved_before_a_restore_is_of_what_was_put_aside(self):
-        self.make("version-2/log.1", "version-2/log.5", *(f"version-2/snapshot.{number}" for number in (6, 7, 8)))
-        past.make_room(self.data, self.disk)
-        past.put_aside(self.disk, "until-restore-1")
+    def test_when_all_is_over_no_log_stays_in_memory(self):
+        self.make("version-2/log.1", "version-2/snapshot.1")
+        past.make_room(self.data, self.disk, 0, is_over=True)
         self.assertEqual(self.files(self.disk), ["until-restore-1/version-2-older/log.1"])
+        self.assertEqual(self.files(self.data), ["version-2/snapshot.1"])
+
+    def test_a_copy_gets_what_has_come_since(self):
+        path, sink = os.path.join(self.data, "log.1"), os.path.join(self.disk, "log.1")
+        self.make("log.1")
+        with open(path, "wb") as log:
+            for come, size, kept in ((b"one B\0\0\0", None, b"one B"), (b"one B\0two B\0", 8, b"one B\0tw"),
+                                     (b"one B\0two B\0", None, b"one B\0two B")):
+                log.seek(0)
+                log.write(come)
+                log.flush()
+                past.keep(path, sink, size)
+                with open(sink, "rb") as copy:
+                    self.assertEqual(copy.read(), kept)
 
 
 class MadeServer:

@@ -1,4 +1,4 @@
-"""What a server has written and does not read any more: it goes from memory to the disk, where the checker finds it."""
+"""What goes from memory to the disk while a run goes on, so that one that is killed can be judged (../history.md)."""
 import os
 import shutil
 
@@ -36,23 +36,30 @@ def move(place, name, sink):
     shutil.move(os.path.join(place, name), os.path.join(sink, name))
 
 
-def make_room(data, disk):
-    """`data` is in memory, and in use."""
+def until(restores):
+    """The directory of what a server has until a backup is restored once more."""
+    return f"until-restore-{restores + 1}"
+
+
+def keep(path, sink, size=None):
+    """Adds to a copy what has come to a file that only grows, up to that size. (Behind what a server has logged are zeros.)"""
+    os.makedirs(os.path.dirname(sink), exist_ok=True)
+    with open(path, "rb") as file, open(sink, "ab") as copy:
+        file.seek(copy.tell())
+        copy.write(file.read(-1 if size is None else size - copy.tell()).rstrip(b"\0"))
+
+
+def make_room(data, disk, restores, is_over=False):
+    """`data` is in memory, and in use until it is over. All that was logged is on the disk then."""
+    kept = os.path.join(disk, until(restores))
     for name in os.listdir(data):
         if name.startswith((f"{CURRENT}-", "until-restore-")):  # put aside
-            move_all(os.path.join(data, name), os.path.join(disk, name))
+            move_all(os.path.join(data, name), os.path.join(kept if name.startswith(CURRENT) else disk, name))
             shutil.rmtree(os.path.join(data, name))
     current = os.path.join(data, CURRENT)
-    for name in not_needed(os.listdir(current) if os.path.isdir(current) else ()):
-        if name.startswith("log."):
-            move(current, name, os.path.join(disk, OLDER))
-        else:
-            os.unlink(os.path.join(current, name))
-
-
-def put_aside(disk, name):
-    """What was moved so far belongs to what is put aside now."""
-    older = os.path.join(disk, OLDER)
-    if os.path.isdir(older):
-        move_all(older, os.path.join(disk, name, OLDER))
-        shutil.rmtree(older)
+    names = os.listdir(current) if os.path.isdir(current) else []
+    logs = [name for name in names if name.startswith("log.")]
+    for name in logs:
+        keep(os.path.join(current, name), os.path.join(kept, OLDER, name))
+    for name in logs if is_over else not_needed(names):
+        os.unlink(os.path.join(current, name))

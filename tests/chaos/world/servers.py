@@ -167,22 +167,19 @@ class Server:
     def lose_data(self):
         """They are put aside, where the server does not look, and the checker does (../history.md)."""
         self.losses += 1
-        self.put_aside(os.path.join(self.data, f"version-2-lost-{self.losses}"))
-
-    def put_aside(self, place):
-        os.rename(os.path.join(self.data, "version-2"), place)
+        os.rename(os.path.join(self.data, past.CURRENT), os.path.join(self.data, f"{past.CURRENT}-lost-{self.losses}"))
 
     def copy_of_data(self, place):
         shutil.copytree(os.path.join(self.data, "version-2"), place)
 
-    def restore_data(self, place, number):
+    def restore_data(self, place, restores):
         """What it has had is put aside, likewise."""
-        name = f"until-restore-{number}"
-        aside = os.path.join(self.data, name)
+        aside = os.path.join(self.data, past.until(restores))
+        had = [name for name in os.listdir(self.data) if name.startswith(past.CURRENT)]
         os.mkdir(aside)
-        self.put_aside(os.path.join(aside, "version-2"))
-        past.put_aside(self.older, name)
-        shutil.copytree(place, os.path.join(self.data, "version-2"))
+        for name in had:
+            os.rename(os.path.join(self.data, name), os.path.join(aside, name))
+        shutil.copytree(place, os.path.join(self.data, past.CURRENT))
 
     def epoch(self):
         with open(os.path.join(self.data, "version-2", "acceptedEpoch"), encoding="ascii") as file:
@@ -258,9 +255,9 @@ class Servers:
         self.start()
         self.await_service()
 
-    def make_room(self):
+    def make_room(self, restores, is_over):
         for one in self.all.values():
-            past.make_room(one.data, one.older)
+            past.make_room(one.data, one.older, restores, is_over)
 
     def committed(self):
         """After it the leader has committed what had been asked before."""

@@ -1,8 +1,11 @@
 """The world of a run: its machines and its servers. Who locks there is handed to it."""
+import glob
 import os
+import shutil
 import threading
 import time
 
+from . import past
 from .history import History, both_clocks, now
 from .memory import Memory
 from .network import Network
@@ -14,6 +17,7 @@ FIRST_CLIENT = 101
 # Within this everybody has been granted once more when all is well again: a session, an election and the queue.
 GRANTED_WITHIN_S = 60
 CLOCK_EVERY_S = 1
+HISTORIES = "histories"
 
 
 class World:
@@ -21,14 +25,17 @@ class World:
         """`place` is in memory: whoever is judged writes there only, as a disk that is busy holds up its writers for seconds.
         `output` is on the disk."""
         self.place = place
+        self.output = output
         self.build = build
         self.memory = Memory(name)
         self.network = Network()
         self.servers = Servers(place, output)
         self.machines = [self.network.add(f"client-{number}", FIRST_CLIENT + number)
                          for number in range(CLIENT_MACHINES)]
-        self.histories = os.path.join(place, "histories")
-        os.mkdir(self.histories)
+        self.histories = os.path.join(place, HISTORIES)
+        self.records = os.path.join(output, "records")
+        for path in (self.histories, self.records):
+            os.mkdir(path)
         self.history = History(os.path.join(self.histories, "nemesis.jsonl"), "nemesis", os.getpid())
         self.restores = 0
         self.fleet = None
@@ -74,9 +81,26 @@ class World:
 
     def rest(self):
         """Nothing happens until everybody has been granted once more."""
-        self.servers.make_room()
+        self.keep()
         self.history.write("rest", what="healed", bound_ms=GRANTED_WITHIN_S * 1000)
         self.await_grants()
+
+    def keep(self, is_over=False):
+        """On the disk, what has come. All of the others is there that was before the nemesis's last line there: whoever is
+        killed in the midst of it leaves that."""
+        size = os.path.getsize(self.history.path)
+        self.servers.make_room(self.restores, is_over)
+        own = os.path.basename(self.history.path)
+        for name in os.listdir(self.histories):
+            if name != own:
+                self.keep_history(name)
+        self.keep_history(own, size)
+        for one in self.fleet.all if self.fleet is not None else ():
+            for path in glob.glob(f"{one.disk}/*.record"):
+                shutil.move(path, os.path.join(self.records, os.path.basename(path)))
+
+    def keep_history(self, name, size=None):
+        past.keep(os.path.join(self.histories, name), os.path.join(self.output, HISTORIES, name), size)
 
     def held_and_awaited(self):
         """Whether somebody holds what somebody waits for, now."""
@@ -89,3 +113,4 @@ class World:
         self.memory.end()
         self.is_over.set()
         self.clock.join()
+        self.keep(is_over=True)
