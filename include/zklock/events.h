@@ -16,15 +16,14 @@ extern "C" {
 
 /** What a handle is doing. HELD, SUSPECT and LOST are the states of a grant. */
 typedef enum zkl_lock_state {
-    ZKL_STATE_IDLE = 0,
-    ZKL_STATE_ACQUIRING = 1,
-    ZKL_STATE_HELD = 2,
+    ZKL_STATE_IDLE = 0,      /* not held, and nobody asks for it with this handle */
+    ZKL_STATE_ACQUIRING = 1, /* an acquire is under way */
+    ZKL_STATE_HELD = 2,      /* held, as far as is known */
     ZKL_STATE_SUSPECT = 3,   /* held, as far as is known, but without a connection or an answer */
     ZKL_STATE_LOST = 4,      /* was held, and is lost; stays so until it is released */
     ZKL_STATE_RELEASING = 5, /* a thread waits in zkl_lock_release, or its callback is owed */
-    /* In state callbacks only: still held, and ... see zkl_lock_state_callback. */
-    ZKL_STATE_REVOKE_REQUESTED = 6, /* ... somebody asks for it */
-    ZKL_STATE_CONTENDED = 7         /* ... somebody waits for it */
+    ZKL_STATE_REVOKE_REQUESTED = 6, /* still held, and somebody asks for it: in state callbacks */
+    ZKL_STATE_CONTENDED = 7         /* still held, and somebody waits for it: in state callbacks */
 } zkl_lock_state;
 
 /** The name of a state. Returns a static string, for example "held", never NULL. Does not block. */
@@ -32,8 +31,8 @@ ZKL_API const char *zkl_lock_state_name(int state);
 
 /** A change in the state of a lock that is held. Valid during the callback only. */
 typedef struct zkl_lock_event {
-    size_t struct_size; /* of the library's struct; later versions append */
-    zkl_lock *lock;
+    size_t struct_size;   /* of the library's struct; later versions append */
+    zkl_lock *lock;       /* whose callback it is */
     zkl_lock_state state; /* HELD, with tell_granted; SUSPECT; HELD again; REVOKE_REQUESTED;
                              CONTENDED; LOST, the last one of a grant */
     int reason;           /* LOST: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT or

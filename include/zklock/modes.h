@@ -17,13 +17,13 @@ extern "C" {
 /** How a lock is held, and whom it waits for. */
 typedef enum zkl_mode {
     ZKL_EXCLUSIVE = 0, /* waits for every earlier request. Curator's read/write lock does
-                          not see it: see 8. at the top of zklock.h. For a handle with the option
+                          not see it: see caveat 8 of zklock.h. For a handle with the option
                           `permits`: one permit, which waits while at least `permits` earlier
                           requests exist; no other mode is allowed there */
     ZKL_READ = 1,      /* waits for earlier requests other than readers */
-    ZKL_WRITE = 2,     /* waits for every earlier request. Its node has the name of a
-                          writer of Curator's read/write lock; otherwise it is as
-                          ZKL_EXCLUSIVE. It can be downgraded */
+    ZKL_WRITE = 2,     /* waits for every earlier request, and can be downgraded: the writer beside
+                          ZKL_READ. Its node has the name of a writer of Curator's read/write lock;
+                          otherwise it is as ZKL_EXCLUSIVE */
     ZKL_AS_OPENED = 3, /* for sets, and only for sets: each resource in the mode that it
                           was opened with */
     ZKL_OTHER_MODE = 4 /* in queues only (administration.h): of another library; counts as

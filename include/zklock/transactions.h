@@ -31,7 +31,7 @@ extern "C" {
  *
  * The check is by the name of the node. Somebody who deletes the node and makes another under its
  * name, which takes the right to do both, lets a transaction of the former holder pass, until that
- * is told that it has lost the lock. zkl_lock_verify tells such a node from ours.
+ * holder is told that it has lost the lock. zkl_lock_verify tells such a node from ours.
  *
  *     zkl_transaction *transaction = NULL;
  *     int status = zkl_transaction_begin(lock, &transaction);
@@ -71,14 +71,16 @@ ZKL_API int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **transaction)
  * they were added, and each sees the effects of those before it.
  *
  * path     absolute, below the chroot of the client's host list; at most ZKL_TRANSACTION_PATH_MAX
- *          bytes of names that ZooKeeper accepts. The parent of a created node must exist.
+ *          bytes of names that ZooKeeper accepts. The parent of a created node must exist. If it
+ *          may be missing, commit its create before, alone: that may fail with ZKL_NODE_EXISTS.
  * data     any bytes, copied; may be NULL if size is 0.
  * flags    ZKL_CREATE_PERSISTENT, or a combination of the others.
  * version  that the node must have, or ZKL_ANY_VERSION.
  *
  * No I/O; these do not block, and may be called from a callback. Any thread, one at a time. Each
  * returns ZKL_OK, ZKL_INVALID_ARGUMENT (also beyond ZKL_TRANSACTION_OPERATIONS_MAX or
- * ZKL_TRANSACTION_BYTES_MAX) or ZKL_HANDLE_IN_USE (see zkl_transaction_commit_async).
+ * ZKL_TRANSACTION_BYTES_MAX) or ZKL_HANDLE_IN_USE (zkl_transaction_commit_async
+ * has it).
  */
 ZKL_API int zkl_transaction_create(zkl_transaction *transaction, const char *path, const void *data,
                                    size_t size, int flags);
@@ -118,10 +120,10 @@ typedef struct zkl_transaction_result {
  *   ZKL_NOT_HELD          the lock was released
  *   ZKL_SERVER_REFUSED    the servers would not take it now, or this process had no memory to send
  *                         it
- *   ZKL_NO_PERMISSION     to read the lock's own node
+ *   ZKL_NO_PERMISSION     the servers do not let the client read the lock's own node
  *   ZKL_CANCELLED         the handle is being closed
  *   ZKL_INVALID_ARGUMENT  also if it was committed already
- *   ZKL_HANDLE_IN_USE     see zkl_transaction_commit_async
+ *   ZKL_HANDLE_IN_USE     zkl_transaction_commit_async has it
  *   ZKL_CLOSED, ZKL_NO_MEMORY, ZKL_FORKED or ZKL_IN_CALLBACK
  * On this one everything was applied, or nothing was, or everything may still be applied:
  *   ZKL_UNKNOWN           it was sent, and the reply was lost or late. Once you hold the lock

@@ -82,7 +82,8 @@
  * -----------
  * - Functions return ZKL_OK (0) or a negative zkl_status. zkl_strerror() returns the text of a
  *   status; zkl_error_message() adds the details: which input was wrong, how many requests were in
- *   the way, what the servers refused.
+ *   the way, what the servers refused. The compiler warns if a program ignores a status that says
+ *   whether it has what it asked for, as that of zkl_lock_acquire (gcc even behind a cast to void).
  * - Every duration is in milliseconds and its name ends in _ms.
  * - A struct that a program passes in begins with struct_size. Its _INIT macro sets that, and all
  *   else to 0, which is each option's default (ZKL_NONE switches off what is on by default). So a
@@ -144,9 +145,9 @@ typedef struct zkl_client_options {
      *  given in log records. At most ZKL_LABEL_MAX bytes of UTF-8 without control characters. NULL:
      *  the program's name. */
     const char *label;
-    /** Receives log records (observability.h). NULL: silent. */
+    /** Receives log records (zkl_log_callback). NULL: silent. */
     zkl_log_callback *log_callback;
-    void *log_arg;
+    void *log_arg; /* passed to it */
     /** Events of a higher (less important) level are not logged. 0: ZKL_LOG_INFO. */
     zkl_log_level log_level;
     /**
@@ -295,7 +296,7 @@ ZKL_CHECKED_API int zkl_client_set_hosts(zkl_client *client, const char *hosts);
 
 /**
  * Whose names the nodes of a handle have. A library waits only for nodes with the names that it
- * knows, so this decides who waits for the handle: see 8. at the top of zklock.h. The handle itself
+ * knows, so this decides who waits for the handle: see caveat 8 of zklock.h. The handle itself
  * waits for all names: with ZKL_NAMING_CURATOR whatever they are; with another naming it shares the
  * resource only with contenders of that naming, and fails with ZKL_USED_DIFFERENTLY behind any
  * other, because the library that it is to share with would not see that one.
@@ -332,7 +333,7 @@ typedef struct zkl_lock_options {
     int64_t max_hold_ms;
     /** NULL: no callback; zkl_lock_check returns the state too. */
     zkl_lock_state_callback *state_callback;
-    void *state_arg;
+    void *state_arg; /* passed to it */
     /** 0: a lock. Otherwise a semaphore with this many permits, at most ZKL_PERMITS_MAX, of
      *  which the handle acquires one, in the mode ZKL_EXCLUSIVE. All users of the resource must
      *  set the same value. An acquire that finds an earlier request with another value, or
@@ -381,9 +382,8 @@ typedef struct zkl_lock_options {
      *  Observers of election.h receive the note of a leader. At most ZKL_NOTE_MAX bytes of UTF-8
      *  without control characters. NULL: no such line. */
     const char *note;
-    /** As in zkl_security; NULL: as the client's. */
-    const char *node_acl;
-    const char *parent_acl;
+    const char *node_acl;   /* as in zkl_security; NULL: as the client's */
+    const char *parent_acl; /* likewise */
     /** 1: others can ask for the lock, with zkl_node_revoke of administration.h or with Curator's
      *  Revoker; the state callback, which must be set, receives ZKL_STATE_REVOKE_REQUESTED. They do
      *  so in the data of its nodes, so these are not protected (see `unprotected` of
@@ -425,9 +425,9 @@ typedef struct zkl_grant {
      *  ensemble is restored from a backup, later tokens may be lower.) Readers do not
      *  conflict, nor do holders of permits: do not fence by comparing their tokens. */
     int64_t token;
-    zkl_mode mode;
-    int32_t stripe; /* of a striped lock (striped_lock.h); else 0 */
-    int64_t waited_ms;
+    zkl_mode mode;                 /* how it is held */
+    int32_t stripe;                /* of a striped lock (striped_lock.h); else 0 */
+    int64_t waited_ms;             /* from the call of the acquire to the grant */
     char node[ZKL_NODE_PATH_SIZE]; /* full path of the lock's node; of a set: the first one's */
     /** The second half of the token of a handle with `lending`: of two conflicting grants with the
      *  same token, the later one has the greater number. From 1; 0 for all other locks, whose token
@@ -468,14 +468,15 @@ typedef struct zkl_grant {
  *                           between the grant and the return of this call
  *   ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT, ZKL_NODE_DELETED
  *                           it was granted, and lost before this call could return
- *   ZKL_ALREADY_HELD        also after a loss, until zkl_lock_release; and after ZKL_HOLDS_MAX
- *                           acquires of a reentrant handle
+ *   ZKL_ALREADY_HELD        this handle holds it, or has lost it and was not released since; or it
+ *                           is reentrant, and was acquired ZKL_HOLDS_MAX times
  *   ZKL_HANDLE_IN_USE       another acquire or release of this handle is under way
  *   ZKL_LOST                reentrant handle: the grant that it had was lost; release it as often
  *                           as it was acquired
  *   ZKL_QUEUE_FULL          with max_waiting
  *   ZKL_TOO_MANY_REQUESTS   no session of the client has room for the watches
- *   ZKL_USED_DIFFERENTLY    see `permits`, and zkl_naming
+ *   ZKL_USED_DIFFERENTLY    an earlier request has another number of `permits`, or none, or the
+ *                           names of another library (zkl_naming)
  *   ZKL_SEQUENCE_EXHAUSTED  all 2^31 sequence numbers are used, and the resource could not be reset
  *                           in time (a try: at once), because it is still in use or its node holds
  *                           application data (docs/operations.md)
@@ -509,7 +510,7 @@ ZKL_API int zkl_lock_cancel(zkl_lock *lock);
  *                not held, or -1 if the client keeps no lease. "May I work for
  *                300 ms more?" is `lease_left_ms >= 300`, with either status.
  *
- * Returns ZKL_OK (held, as far as is known: see 2. of zklock.h), ZKL_SUSPECT
+ * Returns ZKL_OK (held, as far as is known: see caveat 2 of zklock.h), ZKL_SUSPECT
  * (disconnected, or no answer has come for two thirds of the session timeout, for
  * example after a stop of this process: stop, or rely on the lease or on the
  * fencing token), ZKL_LOST (final until zkl_lock_release; never ZKL_OK again) or
