@@ -17,7 +17,8 @@ if(ZKLOCK_MANUAL AND EXISTS ${PROJECT_SOURCE_DIR}/docs/statuses.md)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/zklock/*.h
          ${PROJECT_SOURCE_DIR}/tools/manual/*.py ${PROJECT_SOURCE_DIR}/examples/*.c)
     list(APPEND sources ${PROJECT_SOURCE_DIR}/tools/build-manual ${PROJECT_SOURCE_DIR}/docs/statuses.md
-         ${PROJECT_SOURCE_DIR}/docs/guarantees.md ${PROJECT_SOURCE_DIR}/command/man/zklock.1)
+         ${PROJECT_SOURCE_DIR}/docs/guarantees.md ${PROJECT_SOURCE_DIR}/README.md
+         ${PROJECT_SOURCE_DIR}/command/man/zklock.1)
     add_custom_command(OUTPUT ${manual}.stamp
         COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual}
         COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/build-manual ${manual}

@@ -7,11 +7,9 @@
 
 enum { PERMITS = 3, WAITING_MAX = 2, PATIENCE_MS = 30000 };
 
-static int convert(zkl_client *client, int argc, char **argv) {
-    (void)argc;
-    (void)argv;
+static int convert(zkl_client *client) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.permits = PERMITS;
+    options.permits = PERMITS; /* all users of the resource set the same */
     options.max_waiting = WAITING_MAX;
     options.max_hold_ms = 600000; /* a conversion that hangs gives its permit back */
     ZKL_CLOSE_AT_SCOPE_END zkl_lock *permit = NULL;
@@ -28,6 +26,12 @@ static int convert(zkl_client *client, int argc, char **argv) {
     return status;
 }
 
+static int semaphore_run(zkl_client *client, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
+    return convert(client);
+}
+
 int main(int argc, char **argv) {
-    return run_example(argc, argv, NULL, convert);
+    return run_example(argc, argv, NULL, semaphore_run);
 }

@@ -7,7 +7,8 @@
 
 enum { PATIENCE_MS = 5000 };
 
-/* What the callbacks of a program with a loop tell it. */
+/* What the callbacks of a program with a loop tell it. They run on the loop's thread, in
+ * zkl_client_dispatch, so nothing guards this. On the client's own thread a mutex must. */
 typedef struct job {
     zkl_lock *lock;
     int status;

@@ -18,8 +18,8 @@ static void on_lost(void *arg, int64_t term, int reason) {
 static void on_resignation_asked(void *arg, int64_t term) {
     zkl_election *const *election = arg;
     printf("asked to resign in term %lld\n", (long long)term);
-    (void)zkl_election_resign(*election,
-                              0); /* 0: it does not block, as in a callback it must not */
+    /* With a timeout of 0 it does not block, as in a callback it must not. */
+    (void)zkl_election_resign(*election, 0);
 }
 
 static int stand(zkl_client *client, zkl_election **election) {

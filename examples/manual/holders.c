@@ -1,6 +1,7 @@
 /* Parts of programs that hold locks, which the manual's pages show: holders HOSTS */
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "../example.h"
 
@@ -55,6 +56,16 @@ static int work_in_steps(zkl_lock *lock) {
     return ZKL_OK;
 }
 
+/* Readers hold it together; a writer is alone. */
+static int read_or_write(zkl_lock *lock, bool writes) {
+    int status = zkl_lock_acquire(lock, writes ? ZKL_WRITE : ZKL_READ, PATIENCE_MS, NULL);
+    if (status == ZKL_OK) {
+        printf("%s\n", writes ? "writing, alone" : "reading, with other readers");
+        status = zkl_lock_release(lock, PATIENCE_MS);
+    }
+    return status;
+}
+
 /* Lets other readers in, once the writing is done; and writes again, if nobody came. */
 static int write_then_read(zkl_lock *lock) {
     int status = zkl_lock_acquire(lock, ZKL_WRITE, PATIENCE_MS, NULL);
@@ -73,6 +84,9 @@ static int holders_run(zkl_client *client, int argc, char **argv) {
     (void)argc;
     (void)argv;
     int status = open_watched(client, &job);
+    if (status == ZKL_OK) {
+        status = read_or_write(job.lock, false);
+    }
     if (status == ZKL_OK) {
         status = write_then_read(job.lock);
     }

@@ -15,6 +15,8 @@ COMPILE = [os.environ.get("CC", "cc"), "-x", "c", "-std=c11", "-Wall", "-Wextra"
 ESCAPES = ((r"\(aq", "'"), (r"\(ga", "`"), (r"\(ha", "^"), (r"\(ti", "~"), (r"\-", "-"), (r"\&", ""), (r"\e", "\\"))
 OF_OTHERS = {("flock", "1"), ("sudo", "8")}
 WITHOUT_EXAMPLE = {"zkl_log_event", "zkl_testing_expectation_failed"}
+HEADER_WORDS = {"election": "(?:election|observer|leader)", "striped_lock": "stripe",
+                "administration": "(?:queue|contender|resource|deadlock|node|parents|report|identity)"}
 FUNCTION = re.compile(r"(?m)^ZKL_(?:CHECKED_)?API\s+([\w ]+?[ *\n]+)(zkl_\w+)\(")
 TYPE = re.compile(r"(?m)^typedef (?:struct|enum) (zkl_\w+) |^typedef \w+ (zkl_\w+)[(;]")
 
@@ -99,6 +101,29 @@ class Manual(unittest.TestCase):
             for status in statuses.split():
                 self.assertRegex(returned, rf"(?m)^\.It (?:.* )?Dv ZKL_{status}\b.*\n\S", f"{name}: {status}")
 
+    def test_each_type_of_a_prototype_has_its_page_among_the_references(self):
+        for name, types in (("zkl_client_open", "client_options"), ("zkl_lock_open", "lock_options"),
+                            ("zkl_lock_acquire", "grant mode"), ("zkl_lock_acquire_async", "acquire_callback"),
+                            ("zkl_transaction_free", "transaction"), ("zkl_mode", "lock_acquire"),
+                            ("zkl_leadership_lost_callback", "election_options")):
+            for other in types.split():
+                self.assertIn(f".Xr zkl_{other} 3", section(self.page(name), "SEE ALSO"), name)
+
+    def test_what_every_function_returns_is_told_once(self):
+        for (name, number), page in self.pages.items():
+            listed, _, common = section(page, "RETURN VALUES").partition("Like every function")
+            named = set(re.findall(r"Dv (ZKL_\w+)", "".join(re.findall(r"(?m)^\.It .*$", listed))))
+            self.assertFalse(named & set(re.findall(r"Dv (ZKL_\w+)", common)), name)
+
+    def test_each_task_of_the_readme_has_its_functions(self):
+        tasks = section(self.pages["zklock", "7"], "TASKS")
+        rows = re.search(r"(?s)\n## What you can do with it\n(.*?)\n## ", read(os.path.join(ROOT, "README.md")))[1].count("\n| ")
+        self.assertEqual(tasks.count("\n.It "), rows - 2)  # the head, and the line below it
+        self.assertRegex(tasks, r"(?s)let n in at a time \(a semaphore\)\n.*?Va permits \.\n.*?Pa examples/features/semaphore.c")
+
+    def test_a_table_of_several_columns_stays_one(self):
+        self.assertRegex(section(self.pages["zklock", "7"], "IMPORTANT CAVEATS"), r"\n +its LeaderLatch +NO +NO ")
+
     def test_suspect_is_answered(self):
         self.assertIn("stop at the next safe point", " ".join(section(self.page("zkl_lock_check"), "RETURN VALUES").split()))
 
@@ -110,6 +135,11 @@ class Manual(unittest.TestCase):
         missing = {name for (name, number), page in self.pages.items()
                    if number == "3" and name.startswith("zkl_") and not example_of(page)}
         self.assertEqual(missing, WITHOUT_EXAMPLE | {"zkl_status"})
+        for code in filter(None, map(example_of, self.pages.values())):
+            for name in re.findall(r"\b([A-Z][A-Z_]+) = ", "".join(re.findall(r"(?s)enum \{.*?\};", code))):
+                self.assertGreater(len(re.findall(rf"\b{name}\b", code)), 1, name)
+            others = [header for header in re.findall(r"<zklock/(\w+)\.h>", code) if header not in ("zklock", "testing")]
+            self.assertTrue(all(re.search(rf"zkl_{HEADER_WORDS[header]}", code) for header in others), code)
         codes = sorted({code for code in map(example_of, self.pages.values()) if code})
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for code, error in zip(codes, pool.map(compile_error, codes)):

@@ -62,10 +62,11 @@ def without_empty_end(lines, rest):
 
 
 def column_of(lines):
-    """Where the second column of a table begins, or None: it is no table."""
+    """Where the second column of a table of two begins, or None: it is none."""
     begins = [found.end() for found in (GAP.search(line) for line in lines) if found]
     is_code = any(line.rstrip().endswith((";", "{", "}")) for line in lines)
-    return None if is_code or not begins or max(begins) != min(begins) else begins[0]
+    is_wide = all(len(GAP.findall(line)) > 1 for line in lines)
+    return None if is_code or is_wide or not begins or max(begins) != min(begins) else begins[0]
 
 
 def parse_table(lines, column):

@@ -12,13 +12,14 @@ CHOSEN = {
     ("ten_lines.c", "main"): "zkl_client zkl_client_open zkl_client_close zkl_lock zkl_lock_open zkl_lock_acquire "
                              "zkl_lock_close zkl_grant",
     ("start_here.c", "run_job"): "zkl_lock_release",
+    ("start_here.c", "report"): "zkl_strerror",
     ("guarded_transaction.c", "write_run"): "zkl_transaction zkl_transaction_begin zkl_transaction_create "
                                             "zkl_transaction_commit zkl_transaction_free",
     ("clients.c", "open_with_lease"): "zkl_client_options",
-    ("holders.c", "open_watched"): "zkl_lock_options",
+    ("semaphore.c", "convert"): "zkl_lock_options",
     ("holders.c", "work_in_steps"): "zkl_lock_check",
     ("holders.c", "on_state"): "zkl_lock_event zkl_lock_state",
-    ("holders.c", "write_then_read"): "zkl_mode",
+    ("holders.c", "read_or_write"): "zkl_mode",
     ("elections.c", "lead_once"): "zkl_election_resign",
     ("elections.c", "run_candidate"): "zkl_election",
     ("operators.c", "use_stripes"): "zkl_striped_lock",
@@ -36,6 +37,8 @@ NEEDED_FOR = {
     "string.h": r"str(?:len|n?cmp|r?chr|dup|str)|mem\w+", "sys/epoll.h": r"epoll_\w+|EPOLL\w+", "sys/timerfd.h": r"timerfd_\w+",
     "time.h": r"timespec|nanosleep|clock_gettime|time", "unistd.h": r"close|read|write|sleep",
     "uv.h": r"uv_\w+", "sqlite3.h": r"sqlite3\w*",
+    "zklock/election.h": r"zkl_(?:election|observer|leader)\w*", "zklock/striped_lock.h": r"zkl_stripe\w*",
+    "zklock/administration.h": r"zkl_(?:queue|contender|resource|deadlock|node|parents|report|identity)\w*",
 }
 OF_POSIX = r"pthread_\w+|sig\w+|timespec|nanosleep|clock_gettime|timerfd_\w+"
 
@@ -51,7 +54,9 @@ class Chunk:
         return COMMENT.sub(" ", self.text)
 
     def words(self):
-        return set(re.findall(r"\w+", TEXT.sub(" ", self.code())))
+        """And its fields, with the point before them."""
+        code = TEXT.sub(" ", self.code())
+        return set(re.findall(r"\w+", code)) | set(re.findall(r"\.[a-z]\w*", code))
 
 
 @dataclass
@@ -154,6 +159,17 @@ def includes_for(source, code):
     return sorted(name for name in found if name not in own) + own
 
 
+def with_used_constants(text, words):
+    """Of the constants of a nameless enum those that are used."""
+    if found := re.fullmatch(r"enum \{ (.*) \};", text):
+        used = [one for one in found[1].split(", ") if one.split(" = ")[0] in words]
+        return f"enum {{ {', '.join(used)} }};"
+    if text.startswith("enum {\n"):
+        named = [(re.match(r" +([A-Z_]+) = ", line), line) for line in text.split("\n")]
+        return "\n".join(line for name, line in named if not name or name[1] in words)
+    return text
+
+
 def part(source, chunk):
     """The text of a program, or of a part of one, that compiles by itself."""
     chunks = needed(source, chunk)
@@ -161,7 +177,8 @@ def part(source, chunk):
     head = [f"#include <{name}>" for name in includes_for(source, code)]
     if re.search(rf"\b(?:{OF_POSIX})\b", code):
         head = [FEATURES] + head
-    return "\n".join(head) + "\n\n" + "\n\n".join(one.text for one in chunks)
+    words = {word for one in chunks if not one.code().startswith("enum") for word in one.words()}
+    return "\n".join(head) + "\n\n" + "\n\n".join(with_used_constants(one.text, words) for one in chunks)
 
 
 def read_all(directory):

@@ -163,7 +163,25 @@ def write_term(term, names):
         return ".It " + " , ".join(macros)
     if all(NAME.fullmatch(part) for part in parts):
         return ".It " + " , ".join(f"Fa {part}" for part in parts)
-    return f".It {plain_term(term)}"
+    return f".It {named_term(term, names)}"
+
+
+def named_term(term, names):
+    """A phrase, with what is named in it marked."""
+    taken = [(found[0], taken_apart(found[0], names)) for found in TOKEN.finditer(term)]
+    if not any(parts for _, parts in taken):
+        return plain_term(term)
+    written, is_plain = [], False
+    for word, parts in taken:
+        if parts:
+            before, macro, after = parts
+            name, *rest = macro.split(" ", 1)
+            written += [f"{name} " + "".join(f"{one} " for one in before) + "".join(rest)] + list(after)
+        else:
+            written += [] if is_plain else ["No"]
+            written.append(plain_term(word))
+        is_plain = not parts
+    return " ".join(written)
 
 
 def plain_term(term):

@@ -3,6 +3,7 @@ import re
 
 import blocks
 import examples
+import markdown
 import mdoc
 from blocks import Heading, Literal, Text
 from book import OVERVIEWS, overview_name
@@ -57,9 +58,10 @@ def overview(book, header):
 def statuses_page(book, sections):
     """All statuses in their groups, with text and number, from the list of the header; and docs/statuses.md."""
     names = book.names()
+    names.pages = {**book.pages, "zklock.h": ("NUMBERS", "")}
     listed = STATUS_ROW.findall(book.macros["ZKL_STATUS_LIST"].value)
     lines = head(book, "zklock-statuses", "7")
-    lines += name_section(["zklock-statuses"], "what each status of zklock means, and what a program does about it")
+    lines += name_section(["zklock-statuses"], "what each status means, and what a program does about it")
     lines += [".Sh SYNOPSIS", ".In zklock/zklock.h", ".Sh DESCRIPTION"]
     lines += written_sections(sections, names)
     lines += [".Sh NUMBERS", "What", ".Fn zkl_strerror", "says of each, by number:", ".Bl -tag -width Ds"]
@@ -80,6 +82,7 @@ def written_sections(sections, names):
 
 
 TITLES = {"What you must know before you bet data on it": "IMPORTANT CAVEATS"}  # CAVEATS stands elsewhere
+SUMMARY = "distributed locks on Apache ZooKeeper in C: mutex, read/write lock, semaphore, leader election, fencing token"
 START = """\
 zklock is a library for locks that many machines share by way of an Apache ZooKeeper ensemble:
 exclusive, read and write locks, semaphores, sets of locks that are taken at once, leader election.
@@ -97,20 +100,29 @@ def introduction(book, names):
     lines = [".Sh SYNOPSIS", ".In zklock/zklock.h", ".Pp"]
     lines += [r".Dl cc \-o program program.c $(pkg\-config \-\-cflags \-\-libs zklock)"]
     lines += [".Sh DESCRIPTION"] + mdoc.write([Text(START.replace("\n", " ")), program], names, is_first=True)
-    return lines + [".Pp", "Paths that begin with", ".Pa docs/", "or", ".Pa examples/",
-                    "are those of zklock's source, and of its documentation where that is installed."]
+    return lines + [".Pp", ".Sx TASKS", "says which functions and options are for what.",
+                    "Paths that begin with", ".Pa docs/", "or", ".Pa examples/", "are those of zklock's source.",
+                    "Debian's package zklock\\-doc has them below", ".Pa /usr/share/doc/zklock ."]
 
 
-def main_page(book, guarantees):
-    """zklock(7): what the top of zklock.h says, what docs/guarantees.md does, and where each function is."""
+def tasks(readme, names):
+    """README's table of tasks."""
+    table = re.search(r"(?s)\n## What you can do with it\n+(.*?)\n\n## ", readme)[1]
+    with_paths = re.sub(r"\[[^]]*\]\(([^)#]*)(?:#[^)]*)?\)", r"\1", table).replace("| function |", "| |", 1)
+    lead = Text("Options are fields of zkl_lock_options and zkl_client_options.")
+    return [".Sh TASKS"] + mdoc.write([lead] + markdown.parse(with_paths.split("\n")), names, is_first=True)
+
+
+def main_page(book, guarantees, readme):
+    """zklock(7): what the top of zklock.h says, what docs/guarantees.md does, and what each function is for."""
     names = book.names()
     names.pages = {**book.pages, "docs/guarantees.md": ("GUARANTEES", ""), "zklock.h": ("IMPORTANT CAVEATS", "")}
-    lines = head(book, "zklock", "7") + name_section(["zklock"], "distributed locks in C on Apache ZooKeeper")
+    lines = head(book, "zklock", "7") + name_section(["zklock"], SUMMARY)
     lines += introduction(book, names)
     _, sections = in_sections(without_copyright(blocks.parse(book.headers["zklock"].comment.split("\n"))))
     for title, body in sections:
         lines += [f".Sh {TITLES.get(title, title).upper()}"] + mdoc.write(body, names, is_first=True)
-    lines += [".Sh GUARANTEES"] + written_sections(guarantees, names) + [".Sh FUNCTIONS AND TYPES"]
+    lines += [".Sh GUARANTEES"] + written_sections(guarantees, names) + tasks(readme, names) + [".Sh FUNCTIONS AND TYPES"]
     for title, header in INTERFACE:
         lines += [f".Ss {title}"] + index_of(book, header)
     also = {(overview_name(header), "7") for header in OVERVIEWS} | {("zklock-statuses", "7"), ("zklock", "1")}

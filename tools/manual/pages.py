@@ -176,7 +176,7 @@ def names_in_examples(book, one):
     has = re.compile(rf"\b{one.name} \*")
     functions = [other.name for other in book.functions.values()
                  if has.search(other.result + " ") or any(map(has.search, other.parameters))]
-    fields = [member.name for other in book.all for member in other.members if has.search(member.declaration)]
+    fields = [f".{member.name}" for other in book.all for member in other.members if has.search(member.declaration)]
     values = [member.name for member in one.members if one.kind == "enum"]
     return [one.name] + values + (functions + fields if one.kind not in ("function", "struct") else [])
 
@@ -195,11 +195,24 @@ def list_of_references(pairs):
     return [".Sh SEE ALSO"] + lines[:-1] + [lines[-1].removesuffix(" ,")]
 
 
+def types_of(book, one):
+    """What is in the prototype of a function or callback, and so has a page that its caller needs."""
+    return {word for text in [one.result, *one.parameters] for word in re.findall(r"\w+", text) if word in book.types}
+
+
+def takers_of(book, one):
+    """The functions that take or give an object of the type, and the structs that have one."""
+    has = re.compile(rf"\b{one.name}\b")
+    return {other.name for other in book.functions.values() if one.name in types_of(book, other)} | \
+        {other.name for other in book.all if any(has.search(member.declaration) for member in other.members)}
+
+
 def see_also(book, names, one, group):
     own = {member.name for member in group}
     twin = f"{one.name}_async" if f"{one.name}_async" in book.functions else one.name.removesuffix("_async")
     near = {twin, re.sub(r"_open(?:_set)?$", "_close", one.name), re.sub(r"_close$", "_open", one.name),
             re.sub(r"_callback$", "", one.name), f"{one.name}_options"}
+    near |= takers_of(book, one) if one.kind in ("struct", "enum", "callback", "alias") else types_of(book, one)
     named = {(name, "3") for name in (names.mentioned | near) if isinstance(name, str) and name in book.page_of}
     named = {(book.page_of[name], section) for name, section in named}
     named = {pair for pair in named if pair[0] not in own} | {pair for pair in names.mentioned if isinstance(pair, tuple)}
@@ -285,16 +298,22 @@ def page(book, one):
     lines += threads_section(threads, names)
     if returned:
         lines += [".Sh RETURN VALUES"] + mdoc.write(returned, names, is_first=True)
-        lines += of_every_function(one, threads, names)
+        lines += of_every_function(one, threads, returned, names)
     lines += constants_section(book, names, {member.name for member in group}) + example_section(book, group)
     return lines + see_also(book, names, one, group) + standards(parts)
 
 
-def of_every_function(one, threads, names):
+def of_every_function(one, threads, returned, names):
+    """What every function that returns a status can, and this page has not named yet."""
     if one.result != "int" or one.header == "testing":
         return []
-    others = f"{', '.join(OF_ALL[:-1])} and {OF_ALL[-1]}"
-    if "Blocks" in " ".join(threads):
-        others += ", and because it blocks ZKL_IN_CALLBACK"
-    return [".Pp"] + mdoc.write_text(f"Like every function that returns a status it can also return {others}: "
+    named = {status for block in returned if isinstance(block, Terms) for term, _ in block.terms
+             for status in statuses.STATUS.findall(term)}
+    others = [status for status in OF_ALL if status not in named]
+    if not others:
+        return []
+    listed = " and ".join(part for part in (", ".join(others[:-1]), others[-1]) if part)
+    if "Blocks" in " ".join(threads) and "ZKL_IN_CALLBACK" not in named:
+        listed += ", and because it blocks ZKL_IN_CALLBACK"
+    return [".Pp"] + mdoc.write_text(f"Like every function that returns a status it can also return {listed}: "
                                      "see zklock-statuses(7).", names)
