@@ -72,8 +72,8 @@ class Handle:
 
 
 class Call:
-    __slots__ = ("handle", "what", "number", "at", "line", "returned", "answer", "is_async", "answered", "cancelled",
-                 "hold", "first_node", "is_after_one_given_up", "is_late")
+    __slots__ = ("handle", "what", "number", "at", "line", "returned", "answer", "status", "is_async", "answered",
+                 "cancelled", "hold", "first_node", "is_after_one_given_up", "is_late")
 
     def __init__(self, handle, line):
         self.handle = handle
@@ -85,6 +85,7 @@ class Call:
         self.returned = None  # when the function returned
         self.answered = None  # when the caller learnt how it ended: the same, or in the callback
         self.answer = None
+        self.status = None
         self.cancelled = None  # when a cancel said that it had ended this call
         self.hold = handle.hold
         self.first_node = None
@@ -122,10 +123,6 @@ class Call:
     @property
     def is_round_trip(self):
         return self.what in ROUND_TRIPS and self.line.get("deadline_ms") != 0
-
-    @property
-    def status(self):
-        return self.answer["status"]
 
     def __str__(self):
         return f"{self.what} {self.number} of {self.handle.who}"

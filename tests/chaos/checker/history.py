@@ -3,6 +3,7 @@ import bisect
 import heapq
 import itertools
 import json
+import operator
 
 # A thread may be late between its look at the clock and its write; each thread has one such line at most.
 LATE_LINES = 256
@@ -17,23 +18,41 @@ class Malformed(Exception):
 def lines_of(path):
     """Each line as it stands in the file. What a full disk has cut off at its very end is left out."""
     with open(path, encoding="utf-8") as file:
-        for number, text in enumerate(file, 1):
+        number = 0
+        while texts := list(itertools.islice(file, LINES_AT_ONCE)):
             try:
-                line, _ = DECODE(text)
-            except ValueError as error:
-                if not text.endswith("\n"):
-                    return
-                raise Malformed(f"{path}:{number}: {error}") from error
-            if not isinstance(line, dict):
-                raise Malformed(f"{path}:{number}: is no object")
-            yield line
+                lines = decoded(texts)
+            except ValueError:
+                lines = one_by_one(path, number, texts)
+            yield from lines
+            number += len(texts)
 
 
-def time_of(line):
-    try:
-        return line["at"]
-    except KeyError as error:
-        raise Malformed(f"without a time: {line}") from error
+def decoded(texts, field="at"):
+    """What so many lines say, decoded at once. ValueError: not each of them is one object with this field."""
+    lines, _ = DECODE(f"[{','.join(texts)}]")
+    if len(lines) != len(texts) or not all(type(line) is dict and field in line for line in lines):
+        raise ValueError
+    return lines
+
+
+def one_by_one(path, number, texts):
+    """Tells which of them cannot be read. number: of the lines before."""
+    for number, text in enumerate(texts, number + 1):
+        try:
+            line, _ = DECODE(text)
+        except ValueError as error:
+            if not text.endswith("\n"):
+                return
+            raise Malformed(f"{path}:{number}: {error}") from error
+        if not isinstance(line, dict):
+            raise Malformed(f"{path}:{number}: is no object")
+        if "at" not in line:
+            raise Malformed(f"{path}:{number}: without a time")
+        yield line
+
+
+time_of = operator.itemgetter("at")
 
 
 class Ordered:

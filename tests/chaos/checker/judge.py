@@ -58,15 +58,15 @@ class Judge:
         self.by_event = collections.defaultdict(list)
         for one in [*rules, *NOTES]:
             for event in (one.event,) if isinstance(one.event, str) else one.event:
-                self.by_event[event].append(one)
+                self.by_event[event].append((one, one.judge))
 
     def tell(self, event, *what):
         rules = self.by_event.get(event)
         if rules is None:
             return
         world = self.world
-        for one in rules:
-            for found in one.judge(world, *what) or ():
+        for one, look in rules:
+            for found in look(world, *what) or ():
                 if isinstance(found, tuple):
                     self.remind(one, *found)
                 else:

@@ -70,7 +70,7 @@ def in_one_order(lines, servers):
     line = next(lines, None)
     for one in servers:
         until = one[0] - bounds.BEHIND
-        while line is not None and history.time_of(line) < until:
+        while line is not None and line["at"] < until:
             yield line["at"], LINE, line
             line = next(lines, None)
         yield one
@@ -97,8 +97,8 @@ def of_generations(read, restored):
         way = [(earlier, after) for earlier, after in way if after < last]
         ends = [after for _, after in way[1:]] + [last]
         for (earlier, after), end in zip(way, ends):
-            for one in read(earlier):
-                if after < one[1]["zxid"] <= end:
+            for one in itertools.takewhile(lambda one, end=end: one[1]["zxid"] <= end, read(earlier)):
+                if after < one[1]["zxid"]:
                     yield since, REPLAY, one
         way.append((number, last))
         yield from ((at, TRANSACTION, transaction) for at, transaction in read(number) if transaction["zxid"] > last)

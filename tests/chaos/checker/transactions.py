@@ -1,11 +1,9 @@
 """The transactions that the ensemble has committed: the union of what its servers wrote down (TransactionLog.java)."""
 import bisect
 import collections
-import heapq
 import itertools
-import operator
 
-from .history import DECODE, Malformed
+from .history import LINES_AT_ONCE, Malformed, decoded
 
 # A transaction that fewer than a quorum wrote down is committed if a later one builds on it. So far is looked for that.
 TRANSACTIONS_AHEAD = 20000
@@ -30,31 +28,60 @@ class Clock:
         return real_ns - self.ahead[max(0, bisect.bisect_right(self.real, real_ns) - 1)]
 
 
-def labelled(server, path):
-    """(zxid, server, text) of each line."""
-    with open(path, encoding="utf-8") as file:
-        for number, text in enumerate(file, 1):
-            if not text.startswith(FIRST) or "," not in text:
-                raise Malformed(f"{path}:{number}: does not begin with {FIRST}")
-            yield int(text[len(FIRST):text.index(",")]), server, text
+def zxid_of(text):
+    if not text.startswith(FIRST) or "," not in text:
+        raise Malformed(f"a transaction that does not begin with {FIRST}: {text}")
+    return int(text[len(FIRST):text.index(",")])
 
 
-def parsed(zxid, texts):
-    """(transaction, how many servers wrote it down). texts: {text: servers}"""
-    if len(texts) > 1:
-        raise ServersDisagree(f"zxid {zxid:#x}: " + " and, on another server, ".join(map(str.strip, texts)))
-    (text, servers), = texts.items()
-    return DECODE(text)[0], len(servers)
+class Log:
+    """The lines of a file, in the order of their zxids."""
+
+    def __init__(self, server, path):
+        self.server = server
+        self.file = open(path, encoding="utf-8")  # until all of it is read
+        self.texts = []
+        self.fill()
+
+    def fill(self):
+        self.texts = list(itertools.islice(self.file, LINES_AT_ONCE))
+        if not self.texts:
+            self.file.close()
+
+    def take(self, until):
+        """Those up to that zxid, of what it has read."""
+        count = bisect.bisect_right(self.texts, until, key=zxid_of)
+        taken = self.texts[:count]
+        del self.texts[:count]
+        if not self.texts:
+            self.fill()
+        return taken
 
 
 def by_zxid(files):
     """(transaction, how many servers wrote it down), in the order of zxids. files: (server, path)."""
-    streams = heapq.merge(*(labelled(server, path) for server, path in files))
-    for zxid, lines in itertools.groupby(streams, key=operator.itemgetter(0)):
-        texts = {}
-        for _, server, text in lines:
-            texts.setdefault(text, set()).add(server)
-        yield parsed(zxid, texts)
+    logs = [Log(server, path) for server, path in files]
+    while logs := [log for log in logs if log.texts]:
+        until = min(zxid_of(log.texts[-1]) for log in logs)
+        written = {}  # server: its lines, each once
+        for log in logs:
+            written.setdefault(log.server, set()).update(log.take(until))
+        yield from counted(written.values())
+
+
+def counted(written):
+    """The same of so many lines."""
+    counts = collections.Counter(itertools.chain.from_iterable(written))
+    try:
+        found = sorted(zip(decoded(counts, "zxid"), counts.values()), key=lambda one: one[0]["zxid"])
+    except ValueError as error:
+        raise Malformed(f"not each of these is a transaction: {next(iter(counts))}...") from error
+    before = {"zxid": None}
+    for one, servers in found:
+        if one["zxid"] == before["zxid"]:
+            raise ServersDisagree(f"zxid {one['zxid']:#x}: {before} and, on another server, {one}")
+        yield one, servers
+        before = one
 
 
 def epoch_of(transaction):

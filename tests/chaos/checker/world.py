@@ -325,7 +325,8 @@ class World:
     def answer(self, call, line):
         """The caller learns how its call ended."""
         call.answered, call.answer = line["at"], line
-        handle, what, status = call.handle, call.what, line.get("status", "ZKL_OK")
+        call.status = status = line["status"]
+        handle, what = call.handle, call.what
         if call.is_round_trip and call.answered > call.at + bounds.SLOW:
             handle.process.waited_long = call.answered
         if what in PLACES:

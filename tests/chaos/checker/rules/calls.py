@@ -60,10 +60,10 @@ def latest(call):
 def too_late(call, now):
     """Whether it is not over in time; who was stopped has its time from the end of that on."""
     due = latest(call)
-    if due is None:
+    if due is None or due + bounds.CALL >= now:
         return False
     stops = call.handle.process.stops
-    return max(due, stops[-1][1] if stops else 0) + bounds.CALL < now
+    return not stops or stops[-1][1] + bounds.CALL < now
 
 
 @rule("answered", "one deadline for everything")
