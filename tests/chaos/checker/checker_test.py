@@ -11,7 +11,7 @@ import resource
 import tempfile
 import unittest
 
-from . import history, rules, transactions  # noqa: F401  (rules register themselves)
+from . import history, names, rules, transactions  # noqa: F401  (rules register themselves)
 from .judge import RULES
 from .main import by_generation, judge, of_generations, until_last_line
 from .made_nemesis import MadeRun
@@ -280,6 +280,204 @@ class Restore(unittest.TestCase):
     def test_what_was_released_since_is_in_the_way_again(self):
         self.assertEqual(self.found(), {"granted_out_of_turn"})
         self.assertEqual(self.found(has_all=False), {"granted_out_of_turn"})
+
+
+class Story:
+    """A few lines and transactions, told in milliseconds. "p1a" is a handle of process 1, of session 0x1."""
+
+    NODE = "/locks/r/_c_00000000-0000-4000-8000-000000000000-lock-000000000{}"
+
+    def __init__(self, *processes):
+        self.lines = [{"at": 0, "who": "nemesis", "event": "clock", "real_ns": 0}]
+        self.transactions, self.calls = [], 0
+        for number in processes:
+            self.transact(0, number, ["open", 4000])
+            self.say(0, f"p{number}", "start", host=f"host{number}")
+            self.say(0, f"p{number}", "session", session=f"0x{number}")
+
+    def say(self, at, who, event, **fields):
+        process = {} if who == "nemesis" else {"process": int(who[1])}
+        self.lines.append({"at": int(at * 10**6), "who": who, "event": event, **{**process, **fields}})
+
+    def call(self, begin, end, who, what, status="ZKL_OK", asked=None, **answer):
+        self.calls += 1
+        self.say(begin, who, "call", what=what, call=self.calls, **(asked or {}))
+        self.say(end, who, "return", what=what, call=self.calls, status=status, **answer)
+
+    def transact(self, at, session, *parts):
+        zxid = 100 + len(self.transactions)
+        self.transactions.append({"zxid": zxid, "time_ms": at, "session": f"0x{session}", "parts": list(parts)})
+        return zxid
+
+    def open(self, who, **options):
+        self.call(1, 2, who, "open", options={"session_timeout_ms": 4000, **options})
+
+    def hold(self, at, who, place=1):
+        """Makes the node, and is granted 10 ms later."""
+        node, process = self.NODE.format(place), int(who[1])
+        zxid = self.transact(at, process, ["create", node, 1, f"owner={who}\n"])
+        self.call(at - 1, at + 10, who, "acquire", asked={"mode": "exclusive", "resource": "/locks/r"}, token=[zxid, 0],
+                  node=node, mode="exclusive", session=f"0x{process}")
+        return node
+
+    def wait_until(self, at):
+        for second in range(at // 1000 + 1):
+            self.say(1000 * second, "nemesis", "clock", real_ns=second * 10**9)
+
+    def found(self):
+        self.lines.sort(key=lambda line: line["at"])
+        return set(judged(self.lines, self.transactions).found)
+
+
+class Excused(unittest.TestCase):
+    """What a rule must not blame: each with the same without the excuse, which it does."""
+
+    def expect(self, rule, story):
+        self.assertIn(rule, story(False).found())
+        self.assertNotIn(rule, story(True).found())
+
+    def test_a_lease_promises_nothing_of_a_session_that_somebody_has_hurt(self):
+        def story(is_hurt):
+            one = Story(1)
+            one.open("p1a", lease_tick_ms=500)
+            one.hold(100, "p1a")
+            one.call(120, 121, "p1a", "check", lease_left_ms=3000)
+            if is_hurt:
+                one.say(150, "nemesis", "hurt", session="0x1")
+            one.transact(200, 1, ["close", None])
+            one.wait_until(1000)
+            return one
+
+        self.expect("lease_outlived_the_session", story)
+        self.expect("session_ended_without_cause", lambda is_hurt: self.ended(is_hurt, "hurt"))
+
+    def ended(self, is_excused, how):
+        """A session that ends after 20 s."""
+        one = Story(1)
+        one.open("p1a")
+        if is_excused and how == "hurt":
+            one.say(15000, "nemesis", "hurt", session="0x1")
+        elif is_excused:
+            one.call(19000, 30000, "p1a", "close_client")
+        one.transact(20000, 1, ["close", None])
+        one.wait_until(30000)
+        return one
+
+    def test_a_client_that_closes_ends_its_session(self):
+        self.expect("session_ended_without_cause", lambda closes: self.ended(closes, "close"))
+
+    def test_who_breaks_a_node_and_says_so_may_delete_it(self):
+        def story(says):
+            one = Story(1, 2)
+            one.open("p1a")
+            one.open("p2a")
+            node = one.hold(100, "p1a")
+            if says:
+                one.call(150, 160, "p2a", "break")
+            one.transact(155, 2, ["delete", node])
+            one.wait_until(1000)
+            return one
+
+        self.expect("anothers_node_deleted", story)
+
+    def test_nobody_has_to_be_granted_in_time_when_the_next_fault_has_begun(self):
+        def story(has_begun):
+            one = Story(1)
+            one.open("p1a")
+            one.call(50, 9000, "p1a", "acquire", "ZKL_TIMEOUT", asked={"deadline_ms": 8900})
+            one.say(100, "nemesis", "rest", what="healed", bound_ms=1000)
+            if has_begun:
+                one.say(500, "nemesis", "fault", what="begin", fault=1, kind="cut")
+            one.wait_until(5000)
+            return one
+
+        self.expect("not_granted_after_healing", story)
+
+    def test_a_job_that_was_reset_succeeds_again(self):
+        def story(is_reset):
+            one = Story(1)
+            node = Story.NODE.format(1).replace("/r/", "/job/")
+            token = one.transact(10, 1, ["create", node, 1, ""])
+            mark = ["create", "/locks/job/done", 0, f"asked_ms=5\ntoken={token}\ntext=v1\n"]
+            one.transact(20, 1, ["check", node], mark)
+            if is_reset:
+                one.transact(30, 1, ["check", node], ["delete", "/locks/job/done"])
+            one.transact(40, 1, ["check", node], mark)
+            one.wait_until(1000)
+            return one
+
+        self.expect("success_marked_twice", story)
+
+    def test_one_client_of_a_process_may_close_while_another_holds(self):
+        def story(is_another):
+            """It is closed, and then somebody else is granted what is still held."""
+            one = Story(1, 2)
+            one.open("p1a", client="first")
+            one.open("p1b", client="second" if is_another else "first")
+            one.open("p2a")
+            one.hold(100, "p1a")
+            one.call(200, 210, "p1b", "close_client")
+            one.wait_until(1000)
+            return one
+
+        self.expect("client_closed_and_nodes_there", story)
+
+    def test_who_holds_by_another_client_still_holds(self):
+        one = Story(1, 2)
+        one.open("p1a", client="first")
+        one.open("p1b", client="second")
+        one.open("p2a")
+        one.hold(100, "p1a", 1)
+        one.call(200, 210, "p1b", "close_client")
+        one.hold(300, "p2a", 2)
+        self.assertIn("two_holders", one.found())
+
+    def test_who_was_stopped_has_its_time_from_the_end_of_that_on(self):
+        def story(is_stopped):
+            one = Story(1)
+            one.open("p1a")
+            if is_stopped:
+                one.say(50, "nemesis", "process", process=1, what="stop")
+                one.say(5000, "nemesis", "process", process=1, what="resume")
+            one.call(40, 6000, "p1a", "acquire", "ZKL_TIMEOUT", asked={"deadline_ms": 100})
+            return one
+
+        self.expect("call_too_late", story)
+
+
+class Names(unittest.TestCase):
+    """Of nodes, as protocol.md and the other libraries have them."""
+
+    GUID = "00000000-0000-4000-8000-000000000000"
+
+    def test_each_kind_is_known(self):
+        for name, mode, permits in (
+                (f"_c_{self.GUID}-lock-0000000007", "exclusive", 1), (f"_c_{self.GUID}-__READ__0000000007", "read", 1),
+                (f"_c_{self.GUID}-__WRIT__0000000007", "write", 1), (f"_c_{self.GUID}-latch-0000000007", "exclusive", 1),
+                (f"_c_{self.GUID}-permit-12-0000000007", "permit", 12),
+                ("0123456789abcdef0123456789abcdef__lock__0000000007", "exclusive", 1),
+                ("0123456789abcdef0123456789abcdef__rlock__0000000007", "read", 1),
+                ("x-72058-0000000007", "exclusive", 1), ("of-nobody-0000000007", "exclusive", 1)):
+            parsed = names.parse(name)
+            self.assertEqual((parsed.mode, parsed.permits, parsed.sequence), (mode, permits, 7), name)
+
+    def test_a_number_may_be_negative(self):
+        for number in (-2147483647, -1000000000, -7):
+            self.assertEqual(names.parse(f"_c_{self.GUID}-lock-{number:010d}").sequence, number)
+
+    def test_what_has_no_number_is_in_nobodys_way(self):
+        for name in ("done", "stripe-0007", "456789abcdef01234567890123456789"):
+            self.assertIsNone(names.parse(name))
+
+    def test_a_node_that_is_lent_says_so(self):
+        lent = self.GUID.replace("-8000-", "-c000-")
+        self.assertEqual([names.parse(f"_c_{guid}-lock-0000000007").is_lent for guid in (self.GUID, lent)],
+                         [False, True])
+
+    def test_who_conflicts(self):
+        modes = ("exclusive", "read", "write", "permit")
+        self.assertEqual([(one, other) for one in modes for other in modes if not names.conflict(one, other)],
+                         [("read", "read"), ("permit", "permit")])
 
 
 class Sentences(unittest.TestCase):

@@ -5,11 +5,13 @@ EXCLUSIVE, READ, WRITE, PERMIT = "exclusive", "read", "write", "permit"
 # From here on a number may be given twice: nobody is granted by it (protocol.md, "Sequence numbers end").
 EXHAUSTED_FROM = 2**31 - 2**20
 
-KINDS = {"-lock-": EXCLUSIVE, "-__READ__": READ, "-__WRIT__": WRITE, "__lock__": EXCLUSIVE, "__rlock__": READ}
+KINDS = {"-lock-": EXCLUSIVE, "-latch-": EXCLUSIVE, "-__READ__": READ, "-__WRIT__": WRITE, "__lock__": EXCLUSIVE,
+         "__rlock__": READ}
 NAME = re.compile(r"(?:_c_(?P<uuid>[0-9a-f-]{36})|[0-9a-f]{32})?"
-                  r"(?P<kind>-lock-|-__READ__|-__WRIT__|__lock__|__rlock__|-permit-(?P<permits>\d+)-)"
-                  r"(?P<sequence>-?\d{10})$")
-LAST_DIGITS = re.compile(r"-?\d{10}$")
+                  r"(?P<kind>-lock-|-latch-|-__READ__|-__WRIT__|__lock__|__rlock__|-permit-(?P<permits>\d+)-)"
+                  r"(?P<sequence>\d{10}|-\d{9,10})$")  # of "%010d"
+LAST_DIGITS = re.compile(r"\d{10}$")  # of an unknown kind, where a dash cannot be told from a minus
+BARE_UUID = re.compile(r"[0-9a-f]{32}")
 LENT_VARIANT = 19  # of the uuid: the place of its variant, "c" where the node is lent (lending.md)
 
 
@@ -31,7 +33,7 @@ def parse(name):
     """None: a node without a sequence, which nobody waits for."""
     match = NAME.search(name)
     if match is None:
-        digits = LAST_DIGITS.search(name)
+        digits = None if BARE_UUID.fullmatch(name) else LAST_DIGITS.search(name)
         return digits and Name(EXCLUSIVE, 1, int(digits.group()), "")
     permits = match.group("permits")
     mode = PERMIT if permits else KINDS[match.group("kind")]

@@ -1228,6 +1228,11 @@ def write_that_is_refused_for_nothing(copy):
     write.update(event="refused", what="write")
 
 
+@plant("valid_write_refused")
+def claim_that_is_refused_for_nothing(copy):
+    row(copy, "claimed").update(event="refused", what="claim")
+
+
 @plant("accepted_write_lost")
 def update_that_is_lost(copy):
     row(copy, "written")["read"] -= 1
