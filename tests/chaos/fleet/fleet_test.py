@@ -136,6 +136,13 @@ class FollowerTest(unittest.TestCase):
         self.line(10, "call", "acquire", resources=["/locks/one", "/locks/two"])
         self.assertEqual(self.follower().waits["c0-1-h0"].resources, {"/locks/one", "/locks/two"})
 
+    def test_records_that_are_written_or_refused_are_remembered(self):
+        for call, status in ((2, "ZKL_OK"), (3, "ZKL_SYSTEM")):
+            self.line(10 * call, "call", "write_record", call)
+            self.line(10 * call + 5, "return", "write_record", call, status=status, message="No space left on device")
+        self.line(40, "call", "write_record", 4)
+        self.assertEqual([tuple(one)[:3] for one in self.follower().writes], [(20, 25, "ZKL_OK"), (30, 35, "ZKL_SYSTEM")])
+
     def test_grants_are_counted(self):
         self.hold_from_20_to_30()
         self.line(50, "return", "acquire", 4, status="ZKL_TIMEOUT")

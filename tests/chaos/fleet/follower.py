@@ -1,11 +1,14 @@
 """Reads a history (../history.md) while it is written, and knows who waits and who holds, since when, and for what."""
+import collections
 import json
 import os
 import threading
 
 ASKS = frozenset(("acquire", "try", "upgrade"))
 # What of a line says that it is none of those below, without its being parsed: most lines are such.
-TOLD = (b'acquire', b'try', b'upgrade', b'release', b'state', b'"start"', b'"end"', b'"once"')
+TOLD = (b'acquire', b'try', b'upgrade', b'release', b'state', b'"start"', b'"end"', b'"once"',
+        b'write_record')
+WRITES_KEPT = 64
 
 
 class Span:
@@ -23,6 +26,10 @@ class Span:
         return self.began <= ended and (self.ended is None or self.ended >= began)
 
 
+# A record that was written to the disk, or refused: from when to when, with its status and message.
+Write = collections.namedtuple("Write", "began ended status message")
+
+
 class Follower:
     """Of one member's history. Spans that are over are kept until somebody asks for later ones."""
 
@@ -34,6 +41,7 @@ class Follower:
         self.depths = {}  # by who: how often it holds, where that is more than once
         self.asked = {}   # by who and call: the line of the call
         self.waited, self.held = [], []
+        self.writes = collections.deque(maxlen=WRITES_KEPT)  # the last ones
         self.lock = threading.RLock()
 
     def read(self):
@@ -62,8 +70,17 @@ class Follower:
             self.grants += line["status"] == "ZKL_OK"
         elif what == "release" and event == "call":
             self.release(line["who"], line["at"])
+        elif what == "write_record":
+            self.write(event, line)
         elif what == "state" and line.get("state") == "LOST":
             self.close(self.holds, self.held, line["who"], line["at"])
+
+    def write(self, event, line):
+        key = line["who"], line["call"]
+        if event == "call":
+            self.asked[key] = line
+        elif key in self.asked:
+            self.writes.append(Write(self.asked.pop(key)["at"], line["at"], line["status"], line.get("message", "")))
 
     def ask(self, line):
         who = line["who"]

@@ -11,7 +11,6 @@ from world.history import now
 from .follower import Follower
 
 PROGRAM = "tests/chaos/contender/chaos_contender"  # below the build
-DISK_SIZE = "64m"
 # Of contenders; their processes refuse to begin without one. All others have none, which is the default of the library.
 NEED_A_LEASE = {"lease", "retained"}
 # A process that could not even begin is not begun again at once.
@@ -30,6 +29,7 @@ class Member:
 
     is_contender = False  # a chaos_contender
     is_hit = True  # by faults of clients
+    DISK_BYTES = 64 << 20
 
     def __init__(self, fleet, number, host):
         self.fleet = fleet
@@ -41,7 +41,7 @@ class Member:
         self.disk = os.path.join(fleet.place, f"disk-of-{self.name}")
         self.clock = os.path.join(fleet.place, f"clock-of-{self.name}")
         os.mkdir(self.disk)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_SIZE}", "tmpfs", self.disk], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.DISK_BYTES}", "tmpfs", self.disk], check=True)
         self.step_clock(0)
         self.process = None
         self.begun = 0
@@ -121,6 +121,11 @@ class Member:
     @property
     def doing(self):
         return "holds" if self.follower.holds else "waits" if self.follower.waits else "rests"
+
+    def writes(self, since):
+        """Of records, to its machine's disk, begun since then."""
+        self.follower.read()
+        return [one for one in list(self.follower.writes) if one.began >= since]
 
     # ---- What is done to it ----------------------------------------------------------------------
 

@@ -52,7 +52,8 @@ KINDS = {
     "client killed": DIED, "client stopped beyond its session": DIED, "client out of its group's memory": DIED,
     "instance of the shop killed": DIED, "instance of the shop stopped beyond its session": DIED,
     "client's memory limited": DIED, "client's descriptors used up": DIED, "session closed by another": DIED,
-    "client's clock stepped by an hour": UNHURT, "client forked": UNHURT, "client's disk full": UNHURT,
+    "client's clock stepped by an hour": UNHURT, "client forked": UNHURT,
+    "client's disk full": UNHURT, "client's disk slow": UNHURT,
     "client's credentials rotated": ANOTHER_SERVER,
 }
 

@@ -1,4 +1,5 @@
 """Processes of clients that are killed, stopped, deceived and starved, and sessions that others close."""
+import errno
 import glob
 import os
 import re
@@ -9,9 +10,11 @@ from . import wire
 from .fault import Fault
 from .history import now
 from .servers import SESSION_MS
+from .slow_disk import SlowDisk
 from .waiting import NotSeen, wait_until
 
 HOUR_S = 3600
+NS_PER_MS = 1000000
 
 
 class OfAClient(Fault):
@@ -301,33 +304,69 @@ class CredentialsRotated(OfAClient):
         return {"connections": sorted(new), "log": lines} if lines and not self.ports() & self.before else {}
 
 
-class DiskFull(OfAClient):
-    """Of the machine's directory for what the client records."""
+class OfADisk(OfAClient):
+    """To which it writes its records. That concerns no lock: everybody owes what is due, in time."""
 
+    of_contenders = True
+    pairs = False
+
+    def processes(self):
+        return []
+
+    def is_hurt(self, write):
+        raise NotImplementedError
+
+    def hurt(self):
+        """The writes that were, while something that concerns the process was held and awaited."""
+        return [one for one in self.hit.writes(self.began)
+                if self.is_hurt(one) and all(self.world.fleet.met(one.began, one.ended, [self.hit]))]
+
+
+class DiskFull(OfADisk):
     name = "client's disk full"
 
     def begin(self):
+        self.shrink()
+
+    def shrink(self):
         """It gets as small as what is on it. Of an empty one a block is left: 0 means that there is no limit."""
         facts = os.statvfs(self.hit.disk)
-        self.resize(str(max(facts.f_blocks - facts.f_bfree, 1) * facts.f_frsize))
+        self.resize(max(facts.f_blocks - facts.f_bfree, 1) * facts.f_frsize, check=False)  # there may be more on it by now
 
-    def resize(self, size):
-        subprocess.run(["mount", "-o", f"remount,size={size}", self.hit.disk], check=True)
+    def resize(self, size, check=True):
+        subprocess.run(["mount", "-o", f"remount,size={size}", self.hit.disk], check=check, stderr=subprocess.DEVNULL)
+
+    def is_hurt(self, write):
+        return write.status == "ZKL_SYSTEM" and os.strerror(errno.ENOSPC) in write.message
 
     def proof(self):
-        path = os.path.join(self.hit.disk, "probe")
-        try:
-            with open(path, "wb") as file:
-                file.write(bytes(1 << 16))
-        except OSError as refused:
-            return {"write": refused.strerror, "bytes free": os.statvfs(self.hit.disk).f_bavail}
-        finally:
-            if os.path.exists(path):
-                os.unlink(path)
-        return {}
+        refused = [one.message for one in self.hurt()]
+        if not refused:
+            self.shrink()  # what was written at first may have gone again
+        return {"records refused": refused} if refused else {}
 
     def end(self):
-        self.resize("64m")
+        self.resize(self.hit.DISK_BYTES)
+
+
+class DiskSlow(OfADisk):
+    """It takes longer to open a file of it."""
+
+    name = "client's disk slow"
+    MS = 1200
+
+    def begin(self):
+        self.slow_disk = SlowDisk(self.hit.disk, self.MS / 1000)
+
+    def is_hurt(self, write):
+        return write.status == "ZKL_OK" and write.ended - write.began >= self.MS * NS_PER_MS
+
+    def proof(self):
+        took = [(one.ended - one.began) // NS_PER_MS for one in self.hurt()]
+        return {"ms that records took": took} if took else {}
+
+    def end(self):
+        self.slow_disk.end()
 
 
 class SessionClosed(Fault):
@@ -376,4 +415,4 @@ class SessionClosed(Fault):
 
 
 FAULTS = {one.name: one for one in (Killed, Stopped, InstanceKilled, InstanceStopped, ClockStepped, NoMoreMemory, OutOfMemory,
-                                    NoMoreDescriptors, Forked, CredentialsRotated, DiskFull, SessionClosed)}
+                                    NoMoreDescriptors, Forked, CredentialsRotated, DiskFull, DiskSlow, SessionClosed)}

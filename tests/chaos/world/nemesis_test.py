@@ -112,6 +112,30 @@ class NemesisTest(unittest.TestCase):
         self.assertEqual(self.deal("made up", heals=False).unhealed, [(1, "nobody serves")])
 
 
+class DiskTest(unittest.TestCase):
+    """A process that writes its record, among others that hold and wait at some times."""
+
+    def hurt(self, kind, status="ZKL_OK", message="", took_ms=1, met=(1, 1)):
+        write = types.SimpleNamespace(began=5, ended=5 + took_ms * 1000000, status=status, message=message)
+        fleet = types.SimpleNamespace(met=lambda *_: met)
+        fault = FAULTS[kind](types.SimpleNamespace(fleet=fleet), None, 1)
+        fault.hit = types.SimpleNamespace(writes=lambda since: [write])
+        self.assertEqual(fault.processes(), [])  # a lock is not of the disk
+        return len(fault.hurt())
+
+    def test_a_full_disk_counts_by_a_record_that_was_refused_for_it(self):
+        full = {"status": "ZKL_SYSTEM", "message": 'path "/d/c.record": No space left on device'}
+        self.assertEqual(self.hurt("client's disk full", **full), 1)
+        self.assertEqual(self.hurt("client's disk full", **full, met=(1, 0)), 0)
+        self.assertEqual(self.hurt("client's disk full"), 0)
+        self.assertEqual(self.hurt("client's disk full", "ZKL_SYSTEM", "Too many open files"), 0)
+
+    def test_a_slow_disk_counts_by_a_record_that_took_long(self):
+        self.assertEqual(self.hurt("client's disk slow", took_ms=1200), 1)
+        self.assertEqual(self.hurt("client's disk slow", took_ms=1200, met=(0, 1)), 0)
+        self.assertEqual(self.hurt("client's disk slow", took_ms=1199), 0)
+
+
 class ScheduleTest(unittest.TestCase):
     def test_the_same_seed_gives_the_same_schedule(self):
         one, same, other = (list(itertools.islice(without_end(seed, FAULTS), 200)) for seed in ("1", "1", "2"))
