@@ -89,7 +89,7 @@ class Result:
         told = self.told
         counted = {kind: facts["counted"] for kind, facts in told["faults"].items() if facts["counted"]}
         tell(f"\n{told['grants']} grants in {told['seconds']} s, {sum(counted.values())} faults of {len(counted)} kinds took "
-             f"effect, {told['records']} records play back")
+             f"effect, {told['records']} records were played back")
         if told["left_out"]:
             tell(f"left out: {', '.join(told['left_out'])}")
         for one in told["examples"]:

@@ -11,9 +11,8 @@ def played(directory, build):
     """How many records there are, and what is wrong with them, as text."""
     paths, wrong = sorted(glob.glob(f"{directory}/*.record")), []
     for path in paths:
-        asked = subprocess.run([f"{build}/{PROGRAM}", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               check=False)
+        asked = subprocess.run([f"{build}/{PROGRAM}", path], capture_output=True, text=True, check=False)
         if asked.returncode != 0:
-            said = " ".join(asked.stdout.splitlines()[-LAST_LINES:])
+            said = " ".join((asked.stderr or asked.stdout).splitlines()[-LAST_LINES:])
             wrong.append(f"{os.path.basename(path)} does not play back: {said}")
     return len(paths), wrong
