@@ -5,7 +5,7 @@
 #include "oracle_records.h"
 
 /* Where nothing goes wrong: until the news of somebody who waits is there. */
-enum { NEWS_MAX_MS = 500, LENT_NODES_MAX = 256 };
+enum { NEWS_MAX_MS = 500, GRANT_TOLD_MS = 20, LENT_NODES_MAX = 256 };
 
 typedef struct lent_node {
     const node_record *node;
@@ -13,6 +13,8 @@ typedef struct lent_node {
     int64_t unused_since_us; /* while somebody else waits; -1: not so */
     int64_t granted_us;      /* to the first who held it; -1: nobody has */
     unsigned user;           /* the contender that held it last */
+    int64_t user_granted_ms; /* on that one's own clock */
+    int64_t used_since_us;   /* the user was told of the grant */
     int64_t idle_since_us;   /* nobody holds it any more; -1: somebody does, or nobody has */
     bool is_left;            /* all handles that it could be lent to were closed at one time */
 } lent_node;
@@ -68,8 +70,14 @@ static bool has_old_waiter(const node_record *node) {
 }
 
 static void note_holder(lent_node *its, unsigned contender) {
-    its->granted_us = its->granted_us < 0 ? zkl_world_now_us() : its->granted_us;
+    int64_t now_us = zkl_world_now_us();
+    int64_t granted_ms = oracle.records[contender].granted_ms;
+    if (its->granted_us < 0 || its->user != contender || its->user_granted_ms != granted_ms) {
+        its->used_since_us = now_us;
+    }
+    its->granted_us = its->granted_us < 0 ? now_us : its->granted_us;
     its->user = contender;
+    its->user_granted_ms = granted_ms;
     its->idle_since_us = its->unused_since_us = -1;
 }
 
@@ -199,6 +207,14 @@ static bool was_alone(const node_record *node) {
     return node->revocations == 0;
 }
 
+/* The limit counts from the grant, of which the user was told a little later. So the handle knows
+ * of its end a little sooner. */
+static bool was_held_for_too_long(const lent_node *its) {
+    int64_t limit_ms = oracle_plan_of(its->user)->max_hold_ms;
+    int64_t held_us = zkl_world_now_us() - its->used_since_us;
+    return limit_ms > 0 && held_us >= (limit_ms - GRANT_TOLD_MS) * US_PER_MS;
+}
+
 /* Readers' are not all kept: where there are two, the older one is used up. */
 void oracle_judge_deleted_lent_node(const node_record *node) {
     bool is_lent = plan_is_calm(oracle.plan) && zkl_node_name_parse(node->name).lent;
@@ -208,6 +224,7 @@ void oracle_judge_deleted_lent_node(const node_record *node) {
     }
     const record *user = &oracle.records[its->user];
     bool is_over = zkl_node_name_parse(node->name).kind == ZKL_NODE_READ || user->knows_of_loss ||
+                   was_held_for_too_long(its) ||
                    oracle.clients[oracle_plan_of(its->user)->client].closes;
     int64_t idle_us = its->idle_since_us < 0 ? 0 : zkl_world_now_us() - its->idle_since_us;
     int64_t limit_ms = kept_ms(its->user);
