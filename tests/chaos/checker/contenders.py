@@ -3,7 +3,8 @@ import collections
 
 from .names import READ
 
-TOKENS = 8  # a handle's last ones are remembered: a callback may come late
+TOKENS = 8  # a handle's last grants are remembered: a callback may come late
+LOSSES = 500  # more than it can have before a callback is late
 # After these a handle no longer holds from the moment of the call (zklock.h, zkl_lock_release).
 RELEASED = frozenset(("ZKL_OK", "ZKL_PENDING", "ZKL_LOST", "ZKL_CLOSED"))
 # One request to the servers, and its answer; without a deadline, that of a release is not waited for.
@@ -21,7 +22,6 @@ class Process:
         self.begun = at
         self.handles = []
         self.waited_long = 0  # when servers last answered to it after longer than bounds.SLOW
-        self.names_its_nodes = False  # one of them said of which handle it is
         self.sessions = set()
         self.stopped = None  # since when
         self.stops = []  # (from, to)
@@ -52,12 +52,13 @@ class Handle:
         self.acquire = None  # the one that waits
         self.hold = None
         self.nodes = {}  # that say that they are its own, and live
+        self.names_its_nodes = False  # there was one
         self.closed = None
         self.last_acquire = None
         self.last_cancel = 0  # when it returned
         self.last_close = 0  # when it began
         self.tokens = collections.deque(maxlen=TOKENS)  # of its last grants
-        self.told_lost = collections.deque(maxlen=TOKENS)  # of those that a callback has told to be lost
+        self.told_lost = collections.deque(maxlen=LOSSES)  # of those that a callback has told to be lost
 
     def option_ns(self, name):
         return int(self.options.get(name, 0) * 1000000)

@@ -132,7 +132,7 @@ class World:
             return
         if node.died is None:
             handle.nodes[node.path] = node
-        handle.process.names_its_nodes = True
+        handle.names_its_nodes = True
         node.request = self.request_of(node, handle)
         if node.request is not None and node.request.first_node is None:
             node.request.first_node = node

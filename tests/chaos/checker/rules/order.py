@@ -35,13 +35,13 @@ def waits_without_a_place(world, call):
     handle = call.handle
     if call.what not in ACQUIRES or call.is_try or handle.lends or handle.hold is not None or handle.library != "zklock":
         return
-    without = call.at  # since when; None: it has a node
+    without = None  # since when it has none
 
     def look(now):
         nonlocal without
         if call.answered is not None or handle.process.gone is not None:
             return
-        if handle.nodes or not handle.process.names_its_nodes:
+        if handle.nodes or not handle.names_its_nodes:
             without = None
         elif without is None:
             without = now
@@ -51,7 +51,7 @@ def waits_without_a_place(world, call):
             yield from world.overdue(handle.process, without, bounds.NEWS, now,
                                      f"{call} waits, and has had no node for {(now - without) / bounds.MS:.0f} ms")
 
-    yield call.at + bounds.NEWS, look
+    yield call.at + bounds.S, look
 
 
 @rule("born", "First come, first served, by the sequence numbers that ZooKeeper gives")
