@@ -251,17 +251,18 @@ class Restore(unittest.TestCase):
     RESTORED = 50 * 10**6
 
     @staticmethod
-    def one(zxid, *parts, session="0x1"):
-        return {"zxid": zxid, "time_ms": zxid, "session": session, "parts": list(parts)}
+    def one(zxid, *parts, session="0x1", at=None):
+        return {"zxid": zxid, "time_ms": zxid if at is None else at, "session": session, "parts": list(parts)}
 
-    def found(self, *after, has_all=True):
-        """What is found if this comes behind the backup, and then somebody is granted C."""
+    def found(self, *after, has_all=True, token=62):
+        """What is found if this comes behind the backup, and then somebody is granted C, with that token."""
         backup = [self.one(1, ["create", self.A, 1, ""]), self.one(2, ["check", "/"])]
         known = backup if has_all else backup[1:]  # a server that got a snapshot has not logged all of it
-        before = [*backup, self.one(3, ["delete", self.A]), self.one(4, ["create", self.B, 1, ""], session="0x2")]
-        lines = self.grant("b", 2, self.B, 4, 20 * 10**6) + self.grant("c", 3, self.C, 62, 80 * 10**6)
+        before = [*backup, self.one(3, ["delete", self.A]),
+                  self.one(40, ["create", self.B, 1, ""], session="0x2", at=4)]
+        lines = self.grant("b", 2, self.B, 40, 20 * 10**6) + self.grant("c", 3, self.C, token, 80 * 10**6)
         clock = Clock([(0, 0)])
-        generations = [before, [*known, *after, self.one(62, ["create", self.C, 1, ""], session="0x3")]]
+        generations = [before, [*known, *after, self.one(token, ["create", self.C, 1, ""], session="0x3", at=62)]]
         servers = of_generations(lambda number: read_one(generations[number], clock), [self.RESTORED])
         return set(judge(lines, servers).found) - {"call_left_open"}
 
@@ -276,6 +277,9 @@ class Restore(unittest.TestCase):
 
     def test_what_the_backup_lacks_is_in_nobodys_way(self):
         self.assertEqual(self.found(self.one(61, ["close", [self.A]])), set())
+
+    def test_tokens_may_be_lower_from_then_on(self):
+        self.assertEqual(self.found(self.one(30, ["close", [self.A]], at=61), token=35), set())
 
     def test_what_was_released_since_is_in_the_way_again(self):
         self.assertEqual(self.found(), {"granted_out_of_turn"})
@@ -452,8 +456,9 @@ class Names(unittest.TestCase):
 
     def test_each_kind_is_known(self):
         for name, mode, permits in (
-                (f"_c_{self.GUID}-lock-0000000007", "exclusive", 1), (f"_c_{self.GUID}-__READ__0000000007", "read", 1),
-                (f"_c_{self.GUID}-__WRIT__0000000007", "write", 1), (f"_c_{self.GUID}-latch-0000000007", "exclusive", 1),
+                (f"_c_{self.GUID}-lock-0000000007", "exclusive", 1),
+                (f"_c_{self.GUID}-latch-0000000007", "exclusive", 1),
+                (f"_c_{self.GUID}-__READ__0000000007", "read", 1), (f"_c_{self.GUID}-__WRIT__0000000007", "write", 1),
                 (f"_c_{self.GUID}-permit-12-0000000007", "permit", 12),
                 ("0123456789abcdef0123456789abcdef__lock__0000000007", "exclusive", 1),
                 ("0123456789abcdef0123456789abcdef__rlock__0000000007", "read", 1),

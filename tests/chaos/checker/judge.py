@@ -15,8 +15,8 @@ class Rule:
 
 
 def rule(event, sentence):
-    """Makes a function a rule: it is called at each such event, or at each of several, with the world and what happened,
-    and yields what is wrong. `sentence` is what was promised, as it stands in docs/ or include/."""
+    """Makes a function a rule: it is called at each such event, or at each of several, with the world and what
+    happened, and yields what is wrong. `sentence` is what was promised, as it stands in docs/ or include/."""
 
     def register(function):
         if function.__name__ in RULES:
@@ -73,8 +73,9 @@ class Judge:
                     self.note(one.name, found)
 
     def remind(self, one, due, look):
-        """A rule yields what is wrong, or (due, look) for a look at a later time. That yields what is wrong, or the time
-        of the next look: so it need not name itself, which would keep it in memory until Python looks for circles."""
+        """A rule yields what is wrong, or (due, look) for a look at a later time. That yields what is wrong, or the
+        time of the next look: so it need not name itself, which would keep it in memory until Python looks for
+        circles."""
         self.world.remind(due, lambda now: self.look(one, look, now))
 
     def look(self, one, look, now):

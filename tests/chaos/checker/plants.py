@@ -236,6 +236,11 @@ def grant_before_the_one_in_front_has_gone(copy):
 
 
 @plant("granted_out_of_turn")
+def grant_a_moment_before_its_turn(copy):
+    copy.plain_turn(waited).grant["at"] -= 8 * MS
+
+
+@plant("granted_out_of_turn")
 def grant_by_the_order_of_names(copy):
     """The sequence is compared as text with another prefix: somebody with a lower number is passed by."""
     turn = copy.plain_turn(waited)
@@ -1317,6 +1322,14 @@ def success_that_no_server_knows(copy):
 def refusal_that_was_applied(copy):
     call, _ = committed(copy)
     copy.end_of(call)["status"] = "ZKL_TIMEOUT"
+
+
+@plant("downgraded_with_a_gap")
+def create_and_then_delete(copy):
+    one = copy.transaction(lambda one: len(one["parts"]) == 2 and one["parts"][0][0] == "create" and
+                           one["parts"][1][0] == "delete")
+    copy.transactions.append(dict(one, zxid=one["zxid"] + 1, parts=one["parts"][1:]))
+    one["parts"] = one["parts"][:1]
 
 
 @plant("guarded_by_anothers_node")
