@@ -115,6 +115,10 @@ class Manual(unittest.TestCase):
             named = set(re.findall(r"Dv (ZKL_\w+)", "".join(re.findall(r"(?m)^\.It .*$", listed))))
             self.assertFalse(named & set(re.findall(r"Dv (ZKL_\w+)", common)), name)
 
+    def test_bounds_are_told_together(self):
+        self.assertIn(".It Dv ZKL_RECORDED_EVENTS_MIN , Dv ZKL_RECORDED_EVENTS_MAX\n64 and 65,536.\n",
+                      section(self.page("zkl_client_options"), "CONSTANTS"))
+
     def test_each_task_of_the_readme_has_its_functions(self):
         tasks = section(self.pages["zklock", "7"], "TASKS")
         rows = re.search(r"(?s)\n## What you can do with it\n(.*?)\n## ", read(os.path.join(ROOT, "README.md")))[1].count("\n| ")

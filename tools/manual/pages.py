@@ -157,13 +157,19 @@ def merged(written):
 
 
 def constants_section(book, names, shown):
-    """Those that the page names, with their values."""
-    found = [book.macros[name] for name in sorted(names.mentioned & set(book.macros)) if name not in shown
-             and not name.endswith(("_INIT", "_LIST")) and not book.macros[name].parameters]
-    if not found:
-        return []
-    terms = Terms([(one.name, [Text(f"{value_of(one)}. {book.comment_of(one)}".replace("\n", " "))]) for one in found])
-    return [".Sh CONSTANTS"] + mdoc.write([terms], book.names(), is_first=True)
+    """Those that the page names, with their values. A smallest and a largest value are told of together."""
+    told = {}
+    for one in book.macros.values():
+        if one.name in names.mentioned - shown and not one.name.endswith(("_INIT", "_LIST")) and not one.parameters:
+            told.setdefault(re.sub(r"_(?:MIN|MAX)(?=_|$)", "_", one.name) if is_bound(book, one) else one.name, []).append(one)
+    terms = [(", ".join(one.name for one in found),
+              [Text(f"{' and '.join(map(value_of, found))}. {' '.join(book.comment_of(found[0]).split())}")])
+             for _, found in sorted(told.items())]
+    return [".Sh CONSTANTS"] + mdoc.write([Terms(terms)], book.names(), is_first=True) if terms else []
+
+
+def is_bound(book, one):
+    return book.comment_of(one).startswith(("Smallest and largest", "Shortest and longest"))
 
 
 def value_of(one):
