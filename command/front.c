@@ -17,6 +17,7 @@
 #include "holder.h"
 #include "log_sink.h"
 #include "say.h"
+#include "wait_report.h"
 
 enum {
     RESTART_MAX_MS = 30000, /* how far the pause doubles, unless the first is longer */
@@ -255,8 +256,7 @@ static void start_child(front *self) {
 
 static void report_connecting(front *self, int64_t now) {
     char age[DURATION_TEXT_SIZE];
-    if (self->connected || self->job->quiet || !(self->job->verbose || isatty(STDERR_FILENO)) ||
-        now < self->next_report_ms) {
+    if (self->connected || !wait_report_is_read(self->job) || now < self->next_report_ms) {
         return;
     }
     duration_write(age, now - self->began_ms);

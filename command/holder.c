@@ -1,38 +1,28 @@
 #include "holder.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 #include <zklock/striped_lock.h>
 
 #include "ask.h"
-#include "duration.h"
+#include "detach.h"
 #include "exit_status.h"
+#include "grace.h"
 #include "mark.h"
 #include "printable.h"
-#include "queue_text.h"
 #include "say.h"
+#include "wait_report.h"
 
 enum {
-    STEP_MS = 100,           /* how often to look at the lock */
-    FIRST_REPORT_MS = 2000,  /* after this long the user is told what the command waits for */
-    REPORT_PAUSE_MS = 10000, /* and again after this long, if that has changed */
-    DESCRIBE_MS = 1000,
+    STEP_MS = 100, /* how often to look at the lock */
     RELEASE_MS = 5000,
     GROUP_GONE_MS = 5000,
     STAY_MS = 600000, /* how long to try to delete our nodes at servers that do not answer */
     CLOCKS_DIFFER_MS =
-        60000,           /* how much the clocks of servers that take turns as leader may differ */
-    LEASE_TICKS_MIN = 5, /* with fewer a lease may end before it is extended */
-    GRACE_MAX_MS = 5000, /* unless --grace asks for more */
-    MARGIN_MAX_MS = 250,
+        60000, /* how much the clocks of servers that take turns as leader may differ */
     SLOT_PATH_SIZE = ZKL_NODE_PATH_SIZE
 };
 
@@ -47,10 +37,10 @@ typedef struct holder {
     int64_t granted_ms;
     bool asked_for; /* somebody has asked for the lock, which is revocable */
     bool has_sent_asked;
-    int64_t next_report_ms;
-    char reported[QUEUE_TEXT_SIZE];
+    wait_report report;
     bool is_answered; /* the acquire has ended, with `status` and `grant` */
     int status;
+    char why[SAY_WHY_SIZE]; /* the message of an acquire that has failed */
     zkl_grant grant;
     bool has_sent_lost;
     bool cancelled;
@@ -61,55 +51,6 @@ typedef struct holder {
     int64_t answer_by_ms; /* until when to wait for answers about what was held; 0: none was asked
                              for yet */
 } holder;
-
-static pid_t front_of_signals; /* where the handler passes signals on to */
-
-/* Passes a signal on to the front. Others know this process by the node's data, and may signal it
- * to end the command. */
-static void pass_on(int number) {
-    if (getppid() == front_of_signals) {
-        kill(front_of_signals, number);
-    }
-}
-
-static void on_request_to_end(void (*handler)(int number)) {
-    struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
-    const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        sigaction(numbers[i], &action, NULL);
-    }
-}
-
-static void prepare_process(pid_t front) {
-    front_of_signals = front;
-    setpgid(0, 0);
-    on_request_to_end(pass_on);
-    struct sigaction ignoring = { .sa_handler = SIG_IGN };
-    const int ignored[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGUSR1, SIGUSR2 };
-    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
-        sigaction(ignored[i], &ignoring, NULL);
-    }
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* Puts /dev/null in the place of a descriptor: a reader of the command's output waits until its
- * last writer has closed, which must not be us. */
-static void leave_file(int descriptor) {
-    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (nowhere >= 0) { /* not `descriptor` itself, which main has kept in use */
-        dup2(nowhere, descriptor);
-        close(nowhere);
-    }
-}
-
-/* Closes all descriptors that the front was started with: somebody may wait for the end of a pipe,
- * or for a flock. */
-static void leave_other_files(int kept) {
-    (void)close_range(STDERR_FILENO + 1, (unsigned)kept - 1, 0);
-    (void)close_range((unsigned)kept + 1, UINT_MAX, 0);
-}
 
 /* ---- News for the front ---------------------------------------------------------------------- */
 
@@ -147,41 +88,6 @@ static void wait_step(holder *self, int timeout_ms) {
 
 /* ---- Connecting ------------------------------------------------------------------------------ */
 
-/* Returns what is left of a lease at the worst moment of calm operation: see lease_tick_ms in
- * zklock.h. */
-static int64_t lease_left_when_calm(int64_t session_ms, int64_t tick_ms) {
-    return session_ms * 3 / 10 - tick_ms * 11 / 10;
-}
-
-/* Chooses grace and margin by the session timeout that the servers have granted. Returns EXIT_DONE;
- * or EXIT_USAGE, and has said what is impossible. */
-static int choose_grace(const holder *self) {
-    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
-    (void)zkl_client_info(self->client, &information);
-    int64_t tick_ms = self->job->settings->tick_time_ms;
-    int64_t calm_ms = lease_left_when_calm(information.session_timeout_ms, tick_ms);
-    char session[DURATION_TEXT_SIZE];
-    char other[DURATION_TEXT_SIZE];
-    duration_write(session, information.session_timeout_ms);
-    if (information.session_timeout_ms < LEASE_TICKS_MIN * tick_ms) {
-        duration_write(other, tick_ms);
-        say("session timeout of %s, as the servers grant it: must be at least %d ticks of %s",
-            session, LEASE_TICKS_MIN, other);
-        return EXIT_USAGE;
-    }
-    int64_t margin_ms = calm_ms / 8 < MARGIN_MAX_MS ? calm_ms / 8 : MARGIN_MAX_MS;
-    int64_t most_ms = calm_ms - 2 * margin_ms;
-    int64_t grace_ms = calm_ms / 2 < GRACE_MAX_MS ? calm_ms / 2 : GRACE_MAX_MS;
-    if (self->job->grace_ms > most_ms) {
-        duration_write(other, most_ms);
-        say("grace: a session timeout of %s leaves time for at most %s", session, other);
-        return EXIT_USAGE;
-    }
-    self->link->shared->margin_ms = margin_ms;
-    self->link->shared->grace_ms = self->job->grace_ms >= 0 ? self->job->grace_ms : grace_ms;
-    return EXIT_DONE;
-}
-
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
@@ -203,74 +109,10 @@ static int connect_client(holder *self) {
         return exit_status_of(status);
     }
     holder_send(self, MESSAGE_CONNECTED, ZKL_OK);
-    return choose_grace(self);
+    return grace_choose(self->job, self->link->shared, self->client);
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
-
-static bool reads_queue(const holder *self, const char *resource, char text[QUEUE_TEXT_SIZE]) {
-    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
-    zkl_queue *queue = NULL;
-    char position[QUEUE_TEXT_SIZE] = "";
-    (void)zkl_client_info(self->client, &information);
-    (void)zkl_queue_describe(self->client, resource, DESCRIBE_MS, &queue);
-    if (queue != NULL) {
-        queue_text_position(position, queue, information.session_id);
-    }
-    zkl_report_free(queue);
-    snprintf(text, QUEUE_TEXT_SIZE, "%.128s: %.880s", resource, position);
-    return position[0] != '\0';
-}
-
-/* Writes what a message is about: of a set nobody knows which resource it was. */
-static void write_subject(const holder *self, char text[QUEUE_TEXT_SIZE]) {
-    size_t count = self->job->resource_count;
-    size_t used = (size_t)snprintf(text, QUEUE_TEXT_SIZE, "%s", count > 1 ? "one of " : "");
-    for (size_t i = 0; i < count && used < QUEUE_TEXT_SIZE - 1; i++) {
-        used += (size_t)snprintf(text + used, QUEUE_TEXT_SIZE - used, "%s%.128s", i > 0 ? ", " : "",
-                                 self->job->resources[i]);
-    }
-}
-
-/* Writes what the command waits for: a connection, or a queue. */
-static void describe_wait(holder *self, char text[QUEUE_TEXT_SIZE]) {
-    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
-    (void)zkl_client_info(self->client, &information);
-    text[0] = '\0';
-    if (!information.connected) {
-        snprintf(text, QUEUE_TEXT_SIZE, "not connected to the servers at the moment");
-        return;
-    }
-    for (size_t i = 0; i < self->job->resource_count; i++) {
-        if (reads_queue(self, self->job->resources[i], text)) {
-            return;
-        }
-    }
-    char subject[QUEUE_TEXT_SIZE];
-    write_subject(self, subject);
-    snprintf(text, QUEUE_TEXT_SIZE, "%.900s: waiting", subject);
-}
-
-/* Tells whether somebody reads what the command says while it waits: on a terminal; elsewhere it
- * would be mail from cron. If nobody does we need not look at the queue, which is not cheap if it
- * is long. */
-static bool has_audience(const holder *self) {
-    return !self->job->quiet && (self->job->verbose || isatty(STDERR_FILENO));
-}
-
-static void holder_report(holder *self) {
-    int64_t now = channel_now_ms();
-    if (!has_audience(self) || now < self->next_report_ms) {
-        return;
-    }
-    char text[QUEUE_TEXT_SIZE];
-    describe_wait(self, text);
-    self->next_report_ms = now + REPORT_PAUSE_MS;
-    if (strcmp(text, self->reported) != 0) {
-        say("%s", text);
-        memcpy(self->reported, text, sizeof(text));
-    }
-}
 
 static void on_answer(void *arg, int status, const zkl_grant *grant) {
     holder *self = arg;
@@ -279,7 +121,7 @@ static void on_answer(void *arg, int status, const zkl_grant *grant) {
     if (status == ZKL_OK) {
         self->grant = *grant;
     } else {
-        snprintf(self->reported, sizeof(self->reported), "%.1000s", zkl_error_message());
+        snprintf(self->why, sizeof(self->why), "%s", zkl_error_message());
     }
 }
 
@@ -329,22 +171,22 @@ static int open_lock(holder *self) {
 /* Acquires the lock, and returns the status of that. */
 static int acquire(holder *self) {
     zkl_mode mode = self->job->resource_count == 1 ? self->job->mode : ZKL_AS_OPENED;
+    wait_report_begin(&self->report, self->job, self->client);
     int status = open_lock(self);
     if (status == ZKL_OK) {
         status =
             zkl_lock_acquire_async(self->lock, mode, holder_time_left(self), NULL, on_answer, self);
     }
     if (status != ZKL_OK) {
-        snprintf(self->reported, sizeof(self->reported), "%.1000s", zkl_error_message());
+        snprintf(self->why, sizeof(self->why), "%s", zkl_error_message());
         return status;
     }
-    self->next_report_ms = channel_now_ms() + FIRST_REPORT_MS;
     while (!self->is_answered) {
         wait_step(self, STEP_MS);
         if (self->cancelled || self->front_is_dead) {
             (void)zkl_lock_cancel(self->lock);
         }
-        holder_report(self);
+        wait_report_say(&self->report);
     }
     return self->status;
 }
@@ -500,26 +342,6 @@ static void verify(holder *self) {
     }
 }
 
-static bool is_by_others(int status) {
-    return status == ZKL_BUSY || status == ZKL_TIMEOUT || status == ZKL_QUEUE_FULL;
-}
-
-static int not_acquired(holder *self, int status) {
-    bool by_others = is_by_others(status);
-    if (status == ZKL_CANCELLED) {
-        return EXIT_NOT_ACQUIRED; /* the front knows which signal it was */
-    }
-    if (by_others && has_audience(self)) {
-        describe_wait(self, self->reported);
-        say("not acquired: %s", self->reported);
-    } else if (!self->job->quiet || !by_others) {
-        char subject[QUEUE_TEXT_SIZE];
-        write_subject(self, subject);
-        say_status_and(subject, status, self->reported);
-    }
-    return by_others ? self->job->conflict_status : exit_status_of(status);
-}
-
 /* ---- Once ------------------------------------------------------------------------------------ */
 
 /* Looks whether the job is due. Returns EXIT_DONE; or the exit status of what failed, and has said
@@ -533,7 +355,7 @@ static int look_at_mark(holder *self, bool *is_due) {
         say("%s: not due before a time that was marked when the servers' clock was ahead; to run "
             "it anew: zklock once --reset %s",
             self->job->resources[0], self->job->resources[0]);
-    } else if (!*is_due && has_audience(self)) {
+    } else if (!*is_due && wait_report_is_read(self->job)) {
         say("%s: done already", self->job->resources[0]);
     }
     return exit_status_of(status);
@@ -573,6 +395,19 @@ static int hold_once(holder *self) {
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
+
+static bool is_by_others(int status) {
+    return status == ZKL_BUSY || status == ZKL_TIMEOUT || status == ZKL_QUEUE_FULL;
+}
+
+static int not_acquired(const holder *self, int status) {
+    if (status == ZKL_CANCELLED) {
+        return EXIT_NOT_ACQUIRED; /* the front knows which signal it was */
+    }
+    bool by_others = is_by_others(status);
+    wait_report_say_failure(&self->report, by_others, status, self->why);
+    return by_others ? self->job->conflict_status : exit_status_of(status);
+}
 
 /* Tells whether an acquire that failed may have failed for want of the lock root, and the servers
  * can be asked for it. */
@@ -635,10 +470,7 @@ static void release(holder *self) {
 
 void holder_run(const job *what, const channel *link, pid_t front) {
     holder self = { .job = what, .link = link, .slot = -1, .grant = ZKL_GRANT_INIT };
-    prepare_process(front);
-    leave_file(STDIN_FILENO);
-    leave_file(STDOUT_FILENO);
-    leave_other_files(link->socket);
+    detach_begin(front, link->socket);
     self.began_ms = channel_now_ms();
     int status = connect_client(&self);
     if (status == EXIT_DONE) {
@@ -646,8 +478,7 @@ void holder_run(const job *what, const channel *link, pid_t front) {
     }
     release(&self);
     holder_send(&self, MESSAGE_DONE, status);
-    leave_file(STDERR_FILENO);
-    on_request_to_end(SIG_DFL); /* from here on a signal ends this process */
+    detach_complete();
     zkl_lock_close(self.slot_lock);
     zkl_lock_close(self.lock);
     (void)zkl_client_close(self.client, STAY_MS);
