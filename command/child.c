@@ -40,6 +40,22 @@ void child_take_terminal(const child *self) {
     pass_terminal(self, self->pid, self->front_group);
 }
 
+/* Tells whether somebody will let us continue once we are stopped: our parent is a shell with job
+ * control, in a group of its own. */
+static bool has_job_control(void) {
+    pid_t parent = getppid();
+    return getsid(parent) == getsid(0) && getpgid(parent) != getpgrp();
+}
+
+void child_stop_with(const child *self) {
+    child_take_terminal(self);
+    if (has_job_control()) {
+        raise(SIGSTOP);
+    } else if (self->terminal >= 0) {
+        kill(0, SIGTSTP);
+    }
+}
+
 static void set_environment(const job *what, const message *grant) {
     char number[NUMBER_SIZE];
     setenv("ZKLOCK_RESOURCE", what->resources[0], 1);
@@ -55,13 +71,6 @@ static void set_environment(const job *what, const message *grant) {
     }
 }
 
-void child_restore_signals(const signals_found *found) {
-    if (found->children_ignored) {
-        signal(SIGCHLD, SIG_IGN);
-    }
-    sigprocmask(SIG_SETMASK, &found->blocked, NULL);
-}
-
 /* Executes the command in a group of its own, which the holder knows before anything can start in
  * it. */
 static void child_execute(const child *self, const job *what, const message *grant,
@@ -75,7 +84,7 @@ static void child_execute(const child *self, const job *what, const message *gra
     if (getppid() != front) { /* the front had died before PR_SET_PDEATHSIG */
         _exit(EXIT_LOCK_LOST);
     }
-    child_restore_signals(found);
+    signals_restore(found);
     if (what->holds_only) {
         _exit(hold_until_end(grant));
     }
@@ -100,6 +109,22 @@ bool child_start(child *self, const job *what, const message *grant, const chann
     self->pid = pid;
     link->shared->group = pid;
     return true;
+}
+
+void child_run_on_lost_command(const child *self, const job *what, const signals_found *found) {
+    char pid[NUMBER_SIZE];
+    pid_t runner = fork();
+    if (runner > 0) {
+        setpgid(runner, self->pid); /* both processes do it, as either may be first */
+    } else if (runner == 0) {
+        setpgid(0, self->pid);
+        snprintf(pid, sizeof(pid), "%d", (int)self->pid);
+        setenv("ZKLOCK_PID", pid, 1);
+        setenv("ZKLOCK_RESOURCE", what->resources[0], 1);
+        signals_restore(found);
+        execl("/bin/sh", "sh", "-c", what->on_lost_command, (char *)NULL);
+        _exit(EXIT_NOT_FOUND);
+    }
 }
 
 int child_exit_status(int wait_status) {

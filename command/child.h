@@ -2,18 +2,12 @@
  * give. */
 #pragma once
 
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "channel.h"
 #include "job.h"
-
-/** How the signals of this process were set when it was started. */
-typedef struct signals_found {
-    sigset_t blocked;
-    bool children_ignored; /* SIGCHLD was ignored */
-} signals_found;
+#include "signals.h"
 
 typedef struct child {
     pid_t pid;         /* its process id, and its group's; 0: no child runs */
@@ -25,13 +19,14 @@ typedef struct child {
  *  pipeline, whose other members need it. It is called again whenever a shell lets us continue. */
 void child_find_terminal(child *self);
 
-/** Sets the signals as this process found them, in a process that is about to execute. */
-void child_restore_signals(const signals_found *found);
-
 /** Starts the command, with the signals as this process found them. False: the system refused a
  *  process, and errno says why. */
 bool child_start(child *self, const job *what, const message *grant, const channel *link,
                  const signals_found *found);
+
+/** Runs the line of --on-lost in the child's group: it has the same grace, and ends with the group.
+ */
+void child_run_on_lost_command(const child *self, const job *what, const signals_found *found);
 
 /** Returns the exit status that a shell would give. */
 int child_exit_status(int wait_status);
@@ -41,3 +36,7 @@ int child_exit_status(int wait_status);
 void child_give_terminal(const child *self);
 /** Takes the terminal back, if the child's group has it. */
 void child_take_terminal(const child *self);
+/** Stops this process as the child has stopped, so that the shell sees it. The holder keeps the
+ * lock meanwhile. In a script that has the terminal the whole script stops, as it would without us.
+ *  Elsewhere we do not stop, as nobody would let us continue. */
+void child_stop_with(const child *self);

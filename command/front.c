@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -17,6 +16,7 @@
 #include "holder.h"
 #include "log_sink.h"
 #include "say.h"
+#include "signals.h"
 #include "wait_report.h"
 
 enum {
@@ -163,24 +163,6 @@ static void on_child_end(front *self, int wait_status) {
 
 /* ---- Loss ------------------------------------------------------------------------------------ */
 
-/* Runs the line of --on-lost in the child's group: it has the same grace, and ends with the group.
- */
-static void run_on_lost_command(const front *self) {
-    char pid[32];
-    pid_t runner = fork();
-    if (runner > 0) {
-        setpgid(runner, self->child.pid); /* both processes do it, as either may be first */
-    } else if (runner == 0) {
-        setpgid(0, self->child.pid);
-        snprintf(pid, sizeof(pid), "%d", (int)self->child.pid);
-        setenv("ZKLOCK_PID", pid, 1);
-        setenv("ZKLOCK_RESOURCE", self->job->resources[0], 1);
-        child_restore_signals(&self->found);
-        execl("/bin/sh", "sh", "-c", self->job->on_lost_command, (char *)NULL);
-        _exit(EXIT_NOT_FOUND);
-    }
-}
-
 /* Ends the child: it gets SIGTERM, or what --on-lost says, and its grace. SIGKILL comes before
  * anybody else can be granted the lock, as long as that is in our hands. */
 static void end_child(front *self, const char *why) {
@@ -196,7 +178,7 @@ static void end_child(front *self, const char *why) {
     if (self->job->on_lost == ON_LOST_KILL || self->kill_at_ms < now) {
         self->kill_at_ms = now;
     } else if (self->job->on_lost == ON_LOST_COMMAND) {
-        run_on_lost_command(self);
+        child_run_on_lost_command(&self->child, self->job, &self->found);
     } else {
         channel_signal_group(&self->link, SIGTERM);
         channel_signal_group(&self->link, SIGCONT); /* a stopped process would not hear of it */
@@ -374,25 +356,6 @@ static void hear(front *self) {
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
-/* Tells whether somebody will let us continue once we are stopped: our parent is a shell with job
- * control, in a group of its own. */
-static bool has_job_control(void) {
-    pid_t parent = getppid();
-    return getsid(parent) == getsid(0) && getpgid(parent) != getpgrp();
-}
-
-/* Stops as the child has stopped, so that the shell sees it. The holder keeps the lock meanwhile.
- * In a script that has the terminal the whole script stops, as it would without us. Elsewhere we do
- * not stop, as nobody would let us continue. */
-static void stop_with_child(front *self) {
-    child_take_terminal(&self->child);
-    if (has_job_control()) {
-        raise(SIGSTOP);
-    } else if (self->child.terminal >= 0) {
-        kill(0, SIGTSTP);
-    }
-}
-
 static void go_on(front *self) {
     child_find_terminal(&self->child); /* we may be in the foreground now, or in the background */
     if (child_runs(self)) {
@@ -414,7 +377,7 @@ static void on_child_change(front *self) {
                 look_at_lease(self, channel_now_ms());
                 on_child_end(self, wait_status);
             } else if (!self->is_lost) {
-                stop_with_child(self);
+                child_stop_with(&self->child);
             }
         }
     }
@@ -473,52 +436,13 @@ static void read_signals(front *self) {
     }
 }
 
-static bool is_ignored(int number) {
-    struct sigaction found;
-    return sigaction(number, NULL, &found) == 0 && found.sa_handler == SIG_IGN;
-}
-
-/* Takes all signals that matter from a descriptor. Signals that were ignored when we were started
- * stay ignored (nohup), except SIGCHLD: if it is ignored the system keeps no exit status of a
- * child. SIGPIPE is blocked, as a pipe that nobody reads is no reason to end. */
-static bool take_signals(front *self) {
-    const int taken[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP };
-    sigset_t blocked;
-    sigset_t read_set;
-    self->found.children_ignored = is_ignored(SIGCHLD);
-    signal(SIGCHLD, SIG_DFL);
-    sigemptyset(&read_set);
-    sigaddset(&read_set, SIGCHLD);
-    sigaddset(&read_set, SIGCONT);
-    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
-        if (!is_ignored(taken[i])) {
-            sigaddset(&read_set, taken[i]);
-        }
-    }
-    blocked = read_set;
-    sigaddset(&blocked, SIGTTOU);
-    sigaddset(&blocked, SIGPIPE);
-    sigprocmask(SIG_BLOCK, &blocked, &self->found.blocked);
-    self->signals = signalfd(-1, &read_set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return self->signals >= 0;
-}
-
-/* Ends by SIGINT: so a script that runs us ends with Ctrl-C as if its own child had died of it. */
-static void end_as_interrupted(void) {
-    sigset_t interrupt;
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    signal(SIGINT, SIG_DFL);
-    kill(0, SIGINT);
-    sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
-}
-
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static bool start_holder(front *self) {
     channel other;
     pid_t own = getpid();
-    if (!take_signals(self) || !channel_open(&self->link, &other)) {
+    self->signals = signals_take(&self->found);
+    if (self->signals < 0 || !channel_open(&self->link, &other)) {
         return false;
     }
     self->holder = fork();
@@ -555,7 +479,7 @@ int front_run(const job *what) {
         self.is_done = self.is_done || (self.holder_is_dead && !child_runs(&self));
     }
     if (self.interrupted && self.status == EXIT_BY_SIGNAL + SIGINT) {
-        end_as_interrupted();
+        signals_end_as_interrupted();
     }
     return self.stopped_by != 0 && self.grant.token == 0 ? EXIT_BY_SIGNAL + self.stopped_by
                                                          : self.status;
