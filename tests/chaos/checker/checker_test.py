@@ -85,14 +85,16 @@ for one in PLANTS:
 class Union(unittest.TestCase):
     """Of the logs of three servers."""
 
-    def committed(self, *logs):
-        """logs: the transactions of each server."""
+    def committed(self, *logs, snapshots=()):
+        """logs: the transactions of each server. snapshots: (server, the last that it has)."""
         with tempfile.TemporaryDirectory() as directory:
             files = []
             for number, log in enumerate(logs, 1):
                 path = pathlib.Path(directory) / f"{number}.jsonl"
                 path.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in log), encoding="utf-8")
                 files.append((str(number), path))
+            for server, last in snapshots:
+                (pathlib.Path(directory) / f"{server}.snapshots").write_text(f"{last['zxid']}\n", encoding="utf-8")
             return [one["zxid"] for one in transactions.committed(transactions.by_zxid(files), 2)]
 
     @staticmethod
@@ -126,6 +128,12 @@ class Union(unittest.TestCase):
         lost = self.one(1, 1, ["create", "/a-0000000001", 1, ""])
         again, gone = self.one(2, 1, ["create", "/a-0000000001", 1, ""]), self.one(2, 2, ["delete", "/a-0000000001"])
         self.assertEqual(len(self.committed([lost], [again, gone], [again, gone])), 2)
+
+    def test_what_another_server_has_in_a_snapshot_is_committed(self):
+        kept = self.one(1, 1, ["create", "/a-0000000001", 1, ""])
+        later = self.one(2, 1, ["create", "/b-0000000001", 1, ""])
+        for snapshots, count in ((("1", kept),), 1), ((("2", kept),), 2), ((("2", later),), 1):
+            self.assertEqual(len(self.committed([kept, later], [later], [later], snapshots=snapshots)), count)
 
     def test_each_epoch_can_end_with_what_nobody_else_saw(self):
         lost = [self.one(epoch, 1, ["create", f"/{epoch}-0000000001", 1, ""]) for epoch in (1, 2, 3)]

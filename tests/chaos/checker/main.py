@@ -181,6 +181,8 @@ def read_servers(directory):
         with open(made, "wb") as file:
             status = subprocess.run([READER, data], check=False, stdout=file).returncode
         if status == 0:
+            made.with_suffix(transactions.SNAPSHOTS).write_text(
+                "".join(f"{int(one.suffix[1:], 16)}\n" for one in data.glob("snapshot.*")), encoding="utf-8")
             made.rename(path)
         else:
             unread.append(f"what {data} has, which cannot be read")

@@ -7,6 +7,7 @@ from .history import LINES_AT_ONCE, Malformed, decoded
 
 # A transaction that fewer than a quorum wrote down is committed if a later one builds on it. So far is looked for that.
 TRANSACTIONS_AHEAD = 20000
+SNAPSHOTS = ".snapshots"
 FIRST = '{"zxid":'  # what each line begins with
 
 
@@ -58,20 +59,42 @@ class Log:
         return taken
 
 
+def snapshots_of(files):
+    """By server, the zxids of the last transactions that its snapshots have: beside the lines of each file."""
+    found = collections.defaultdict(list)
+    for server, path in files:
+        beside = path.with_suffix(SNAPSHOTS)
+        if beside.exists():
+            found[server] += map(int, beside.read_text(encoding="utf-8").split())
+    return {server: sorted(zxids) for server, zxids in found.items()}
+
+
+def is_in_one(zxids, zxid):
+    """A snapshot has what came before its last transaction in the same epoch."""
+    place = bisect.bisect_left(zxids, zxid)
+    return place < len(zxids) and zxids[place] >> 32 == zxid >> 32
+
+
 def by_zxid(files):
-    """(transaction, how many servers wrote it down), in the order of zxids. files: (server, path)."""
+    """(transaction, how many servers have it), in the order of zxids: in their logs, or because another server gave them
+    all that it had. files: (server, path)."""
+    snapshots = snapshots_of(files)
     logs = [Log(server, path) for server, path in files]
     while logs := [log for log in logs if log.texts]:
         until = min(zxid_of(log.texts[-1]) for log in logs)
         written = {}  # server: its lines, each once
         for log in logs:
             written.setdefault(log.server, set()).update(log.take(until))
-        yield from counted(written.values())
+        yield from counted(written, snapshots)
 
 
-def counted(written):
+def counted(written, snapshots):
     """The same of so many lines."""
-    counts = collections.Counter(itertools.chain.from_iterable(written))
+    counts = collections.Counter(itertools.chain.from_iterable(written.values()))
+    for text, count in counts.items():
+        if count == 1:
+            counts[text] += sum(is_in_one(zxids, zxid_of(text)) for server, zxids in snapshots.items()
+                                if text not in written.get(server, ()))
     try:
         found = sorted(zip(decoded(counts, "zxid"), counts.values()), key=lambda one: one[0]["zxid"])
     except ValueError as error:

@@ -105,8 +105,8 @@ def end_of_a_doubt_not_told(world, handle, hold, line):
 @rule("check answered", "LOST, and the HELD of tell_granted, are always reported")
 def loss_not_called_back(world, call):
     hold, handle = call.hold, call.handle
-    if call.status != "ZKL_LOST" or hold is None or hold.token in handle.told_lost:
-        return
+    if call.status != "ZKL_LOST" or hold is None or hold.token in handle.told_lost or "stripes" in hold.call.line:
+        return  # or it is of a striped lock, which takes no callback
 
     def look(now):
         is_closed = handle.last_close > call.answered  # nothing is told after that
