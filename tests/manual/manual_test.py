@@ -5,6 +5,7 @@
 import concurrent.futures
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -156,6 +157,69 @@ class Manual(unittest.TestCase):
         for page in pages:
             for name, number in re.findall(r"\bXr (\S+) (\d)", page):
                 self.assertIn((name, number), known)
+
+
+class Hostile(unittest.TestCase):
+    """Comments and declarations that no page can be made of are named, and others are written as they are."""
+
+    def built(self, text):
+        """The page of zkl_hostile, which stands at the end of a header; or what is said instead of writing any."""
+        with tempfile.TemporaryDirectory() as place:
+            for path in ("include", "tools/manual", "tools/build-manual", "docs/statuses.md", "docs/guarantees.md",
+                         "command/man", "README.md"):
+                source, target = os.path.join(ROOT, path), os.path.join(place, path)
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, target)
+            os.symlink(os.path.join(os.path.abspath(ROOT), "examples"), os.path.join(place, "examples"))
+            with open(os.path.join(place, "include/zklock/sets.h"), "a", encoding="utf-8") as file:
+                file.write(f"\n{text}\n")
+            pages = os.path.join(place, "pages")
+            done = subprocess.run([os.path.join(place, "tools/build-manual"), pages], text=True, capture_output=True)
+            self.assertNotIn("Traceback", done.stderr)
+            if done.returncode != 0:
+                self.assertFalse(os.path.exists(pages))
+                return done.stderr
+            return read(os.path.join(pages, "man3/zkl_hostile.3"))
+
+    def test_what_cannot_be_read_is_named(self):
+        of = "int zkl_hostile(zkl_lock *lock);"
+        for text, words in ((f"ZKL_API {of}", "zkl_hostile has no comment"),
+                            (f"/** */\nZKL_API {of}", "zkl_hostile has no comment"),
+                            (f"// Resets it.\nZKL_API {of}", "is not as 'ZKL_API type zkl_name(parameters);'"),
+                            (f"/** Resets it. */\n{of}", "is not as 'ZKL_API type zkl_name(parameters);'"),
+                            ("/** Is it. */\nZKL_API extern int zkl_hostile;", "is not as 'ZKL_API type"),
+                            (f"/** Resets it. */\nZKL_API {of}\n\n/** Does. */\nZKL_API {of}", "zkl_hostile is declared twice"),
+                            ("/** Does. */\nZKL_API int zkl_lock_verify(int x);", "zkl_lock_verify is declared twice"),
+                            (f"/** Resets it. Returns ZKL_OK or ZKL_NOPE. */\nZKL_API {of}", "ZKL_NOPE, which is no status"),
+                            (f"/** Does. The statuses are as in zkl_none(). */\nZKL_API {of}", "the statuses of zkl_none"),
+                            (f"/** Does. The statuses are as in zkl_hostile(). */\nZKL_API {of}", "which is no other"),
+                            ("/** A. */\ntypedef struct zkl_x {\n    int (*call)(void);\n} zkl_x;", "the field 'int (*call)(void);'"),
+                            ("/** A. */\ntypedef enum zkl_x {\n    ZKL_A,\n    ZKL_B = 1\n} zkl_x;", "the values of an enum")):
+            with self.subTest(text):
+                self.assertIn(words, self.built(text))
+
+    def test_what_mdoc_would_take_for_its_own_is_written_as_it_is(self):
+        page = self.built(r"""/**
+ * Resets	it, and \fBbold\fR:
+ *
+ * .Sh begins a line, and
+ * .Pp another.
+ *
+ * 'br and `.TH` too.
+ *
+ *     .TH in code; '\n'
+ *
+ * Returns ZKL_OK, or ZKL_TIMEOUT.
+ */
+ZKL_API __attribute__((deprecated("use zkl_x() (soon)"))) int zkl_hostile(zkl_lock *lock /* ; */, int x)
+    __attribute__((nonnull(1)));""".replace(r"\t", "\t"))
+        own = {line for line in page.split("\n") if re.match(r"\.(?:Sh|Pp|TH|br) ?", line)}
+        self.assertFalse(own - {".Pp"} - {f".Sh {title}" for title in (
+            "NAME", "LIBRARY", "SYNOPSIS", "DESCRIPTION", "THREADS", '"RETURN VALUES"', "RETURN VALUES", "EXAMPLES", "SEE ALSO")})
+        self.assertNotRegex(page, r"(?m)^'|\\f|\t|__attribute__|/\*")
+        for words in r"\efBbold\efR", r"\&.Sh begins", r"\&'br", r"\&.TH in code; \(aq\en\(aq":
+            self.assertIn(words, page)
+        self.assertIn('.Ft int\n.Fo zkl_hostile\n.Fa "zkl_lock *lock"\n.Fa "int x"\n.Fc\n', page)
 
 
 if __name__ == "__main__":

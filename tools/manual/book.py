@@ -6,6 +6,7 @@ import mdoc
 import statuses
 from blocks import Terms, Text
 from comments import Parts, as_sentence, summary_of
+from declarations import Unreadable
 
 INHERITS = re.compile(r"(?:(?:statuses|rules) are as in|Returns what|or as in) (zkl_\w+)|statuses are as (there)")
 MACROS_WITH_A_PAGE = ("ZKL_CLOSE_AT_SCOPE_END", "ZKL_RELEASE_AT_SCOPE_END", "ZKL_TESTING_EXPECT")
@@ -42,6 +43,7 @@ class Book:
                     if one.kind != "handle" or one.name not in structs]
         self.functions = {one.name: one for one in self.all if one.kind == "function"}
         self.macros = {one.name: one for one in self.all if one.kind == "macro"}
+        self.statuses = set(re.findall(r"X\((ZKL_\w+)", self.macros["ZKL_STATUS_LIST"].value))
         self.types = {one.name for one in self.all if one.kind not in ("function", "macro") and one.name}
         self.fields = {member.name for one in self.all for member in one.members if one.kind == "struct"}
         self.wanted = [one for one in self.all if self.has_page(one)]
@@ -113,7 +115,11 @@ class Book:
         found = INHERITS.search(comment)
         if not found:
             return []
-        return [found[1] or found[2] and re.search(r"as (zkl_\w+)\(\) does", comment)[1]]
+        other = found[1] or found[2] and re.search(r"as (zkl_\w+)\(\) does", comment)[1]
+        if other not in self.functions or other == one.name:
+            raise Unreadable(f"include/zklock/{one.header}.h: {one.name} has the statuses of {other}, which is no other "
+                             "function")
+        return [other]
 
     @staticmethod
     def pairs_in(block):
@@ -137,6 +143,9 @@ class Book:
 
     def told_of(self, status, note, function):
         """What a status of a function means, and what to do."""
+        if status not in self.statuses:
+            header = self.functions[function].header
+            raise Unreadable(f"include/zklock/{header}.h: {function} returns {status}, which is no status")
         advice = self.advice_for(status, function)
         inherited = self.inherited_notes(function).get(status, "")
         for before in (inherited, advice.meaning):

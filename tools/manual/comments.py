@@ -36,7 +36,7 @@ def as_order(text):
 def summary_of(comment, is_function):
     """For NAME: the first sentence, without what explains it."""
     first = mdoc.sentences(blocks.joined(comment.split("\n\n")[0].split("\n")))[0]
-    text = EXPLANATION.split(first)[0].rstrip(".:").replace("`", "")
+    text = " ".join(EXPLANATION.split(first)[0].rstrip(".:").replace("`", "").split())
     text = as_order(text) if is_function else text
     return text if text[1:2].isupper() else text[0].lower() + text[1:]
 

@@ -13,7 +13,13 @@ ALIAS = re.compile(r"typedef (zkl_\w+) (zkl_\w+);")
 OPAQUE = re.compile(r"typedef struct (zkl_\w+) \1;")
 STRUCT = re.compile(r"typedef struct (zkl_\w+) \{\n(.*)\} \1;", re.S)
 ENUM = re.compile(r"(?:typedef )?enum (?:(zkl_\w+) )?\{(.*)\}(?: \1)?;", re.S)
+ATTRIBUTE = re.compile(r'\s*__attribute__\(\((?:"[^"]*"|[^()"]|\((?:"[^"]*"|[^()"])*\))*\)\)')
+VALUES = re.compile(r"(?:\s*ZKL_\w+ = -?\d+,?)*\s*|\s*ZKL_\w+_LIST\(\w+\)\s*")
 MACRO = re.compile(r"#define (ZKL_\w+)(\(\w+\))?((?:.*\\\n)*.*)\n")
+
+
+class Unreadable(Exception):
+    """A header, or a comment in it, of which no page can be made. It says which, and why."""
 
 
 @dataclass
@@ -102,7 +108,7 @@ def end_of(text, begin):
 
 def split_parameters(text):
     text = " ".join(text.split())
-    return [] if text == "void" else re.split(r",\s*(?![^(]*\))", text)
+    return [] if text == "void" else re.split(r"\s*,\s*(?![^(]*\))", text)
 
 
 def members_of(body):
@@ -117,14 +123,18 @@ def members_of(body):
             before = "" if is_behind else text_of(text)
         else:
             declaration = " ".join(text.split())
-            name = re.search(r"(\w+)(?:\[\w+\])?;$", declaration)[1]
-            found.append(Member(name, declaration, before))
+            name = re.fullmatch(r"[\w *]+?(\w+)(?:\[\w+\])?;", declaration)
+            if not name:
+                raise Unreadable(f"the field '{declaration}' is not as 'type name;'")
+            found.append(Member(name[1], declaration, before))
             before = ""
         place = part.end()
     return found
 
 
 def values_of(body):
+    if not VALUES.fullmatch(re.sub(r"(?m)^#.*$", "", COMMENT.sub("", body))):
+        raise Unreadable(f"the values of an enum are not as 'ZKL_NAME = 1,': {' '.join(body.split())}")
     place, before, found = 0, "", []
     for part in re.finditer(r"/\*.*?\*/|(ZKL_\w+) = (-?\d+)(,?)", body, re.S):
         if part[1]:
@@ -141,12 +151,12 @@ def values_of(body):
 
 
 def declared(header, comment, text):
-    """None for what no program uses by itself."""
+    """None for what no program uses by itself. What is declared for programs must be read."""
     make = lambda kind, name, **more: Declaration(kind, name, text_of(comment), header, **more)
-    text = re.sub(r"^__attribute__.*\n", "", text)
     if found := MACRO.match(text):
         return make("macro", found[1], value=found[3].strip(), parameters=[found[2]] if found[2] else [])
-    if found := FUNCTION.match(text):
+    code = ATTRIBUTE.sub("", COMMENT.sub("", text)).strip()
+    if found := FUNCTION.fullmatch(code):
         return make("function", found[2], result=" ".join(found[1].split()), parameters=split_parameters(found[3]))
     if found := OPAQUE.match(text):
         return make("handle", found[1])
@@ -158,6 +168,8 @@ def declared(header, comment, text):
         return make("alias", found[2], result=found[1])
     if found := ENUM.match(text):
         return make("enum", found[1] or "", members=values_of(found[2]))
+    if re.search(r"\bzkl_\w+\(|\bZKL_\w*API\b", code) and not code.startswith("static inline"):
+        raise Unreadable(f"'{' '.join(text.split())}' is not as 'ZKL_API type zkl_name(parameters);'")
     return None
 
 
@@ -173,6 +185,13 @@ def with_listed_values(declarations):
 
 
 def read(directory, name):
+    try:
+        return header_of(directory, name)
+    except Unreadable as why:
+        raise Unreadable(f"include/zklock/{name}.h: {why}") from why
+
+
+def header_of(directory, name):
     with open(os.path.join(directory, "zklock", f"{name}.h"), encoding="utf-8") as file:
         text = file.read()
     first = COMMENT.match(text)
@@ -182,6 +201,8 @@ def read(directory, name):
         one = declared(name, comment, piece) if piece else None
         if one and not one.comment and before:
             one.leads = before.leads or before.name
+        if one and one.kind == "function" and not (one.comment or one.leads):
+            raise Unreadable(f"{one.name} has no comment")
         before = one
         if one:
             header.declarations.append(one)
@@ -190,4 +211,10 @@ def read(directory, name):
 
 
 def read_all(directory):
-    return {name: read(directory, name) for name in HEADERS}
+    headers = {name: read(directory, name) for name in HEADERS}
+    seen = {}
+    for name, header in headers.items():
+        for one in header.declarations:
+            if one.kind == "function" and seen.setdefault(one.name, one) is not one:
+                raise Unreadable(f"include/zklock/{name}.h: {one.name} is declared twice")
+    return headers
