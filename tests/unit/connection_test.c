@@ -359,7 +359,7 @@ static void await_client_of(int listener) {
     EXPECT_INT(poll(&one, 1, -1), 1);
 }
 
-enum { SOON_MS = SCRIPTED_SESSION_MS / 4, HANDLES = 8 };
+enum { SOON_MS = SCRIPTED_SESSION_MS / 2, HANDLES = 8 };
 
 /* To libzookeeper another port of the host is the same server. It never leaves one of a list that
  * has become shorter. */
