@@ -37,6 +37,6 @@ void child_give_terminal(const child *self);
 /** Takes the terminal back, if the child's group has it. */
 void child_take_terminal(const child *self);
 /** Stops this process as the child has stopped, so that the shell sees it. The holder keeps the
- * lock meanwhile. In a script that has the terminal the whole script stops, as it would without us.
- *  Elsewhere we do not stop, as nobody would let us continue. */
+ *  lock meanwhile. In a script that has the terminal the whole script stops, as it would without
+ *  us. Elsewhere we do not stop, as nobody would let us continue. */
 void child_stop_with(const child *self);

@@ -139,7 +139,7 @@ def timeout_of(world, node):
     return session.timeout if session is not None else 0
 
 
-def told_in_time(world, node, bound):
+def told_in_time(world, node, since, bound):
     """Looks whether who holds by a node that is gone knows it, once it had so long in peace. That may be when the node
     is forgotten."""
     hold = node.hold
@@ -150,43 +150,34 @@ def told_in_time(world, node, bound):
         if hold is None or not hold.believes or hold.handle.process.gone is not None or \
                 hold.handle.library != "zklock":
             return
-        yield from world.overdue(hold.handle.process, node.died, bound, now,
-                                 f"{hold} does not know that {node.path} is {node.cause},"
-                                 f" {(now - node.died) / bounds.MS:.0f} ms ago")
+        yield from world.overdue(hold.handle.process, since, bound, now,
+                                 f"{hold} does not know that {node.path} is {node.cause or 'of a session that is over'},"
+                                 f" {(now - since) / bounds.MS:.0f} ms ago")
 
-    yield node.died + bound, look
+    yield since + bound, look
 
 
 @rule("died", "ZKL_LOST, reason ZKL_NODE_DELETED, within a third of the session timeout")
 def deletion_not_told(world, node):
     if node.cause == BY_HAND:
-        yield from told_in_time(world, node, timeout_of(world, node) // 3 + bounds.NEWS)
+        yield from told_in_time(world, node, node.died, timeout_of(world, node) // 3 + bounds.NEWS)
 
 
 @rule("died", "ZKL_LOST, reason ZKL_SESSION_EXPIRED")
 def expiry_not_told(world, node):
     if node.cause == BY_SESSION:
-        yield from told_in_time(world, node, timeout_of(world, node) + bounds.NEWS)
+        yield from told_in_time(world, node, node.died, timeout_of(world, node) + bounds.NEWS)
 
 
 @rule("session begun", "ZKL_LOST, reason ZKL_SESSION_EXPIRED")
 def expiry_not_told_by_a_new_session(world, process, client, number):
     """A client that has another session knows that the one before is over."""
-    begun = world.now
-
-    def look_at(hold):
-        def look(now):
-            if hold.believes and process.gone is None:
-                yield from world.overdue(process, begun, bounds.NEWS, now,
-                                         f"{hold} does not know that its session is over, and its client has another"
-                                         f" for {(now - begun) / bounds.MS:.0f} ms")
-        return look
-
     for handle in process.handles:
         hold = handle.hold
-        if handle.client == client and handle.library == "zklock" and hold is not None and \
-                any(node.session != number for node in hold.nodes):
-            yield begun + bounds.NEWS, look_at(hold)
+        if handle.client == client and hold is not None:
+            for node in hold.nodes:
+                if node.session != number:
+                    yield from told_in_time(world, node, world.now, bounds.NEWS)
 
 
 @rule("granted", "held for longer than `max_hold_ms` (if set)")
