@@ -49,6 +49,15 @@ void zkl_request_resolve_downgrade(zkl_request *request, const zkl_step *step) {
     }
 }
 
+/* Notes whether the reply is missing. Until it is known, lost.node names the reader's node. */
+static void note_doubt(zkl_request *request, bool is_unsure) {
+    request->downgrade.unsure = is_unsure;
+    request->lost.late |= is_unsure;
+    if (!is_unsure) {
+        request->lost.node[0] = '\0';
+    }
+}
+
 /* Notes that our node is now the reader's. The place in the queue and its zxid stay the writer's.
  */
 static void take_readers_place(zkl_request *request, const zkl_step *step) {
@@ -62,7 +71,6 @@ static void take_readers_place(zkl_request *request, const zkl_step *step) {
 
 void zkl_request_on_downgraded(zkl_request *request, const zkl_step *step) {
     const zkl_event *event = step->event;
-    request->downgrade.unsure = event->outcome == ZKL_OUTCOME_UNKNOWN;
     if (event->outcome == ZKL_OUTCOME_OK) {
         take_readers_place(request, step);
     } else if (event->outcome == ZKL_OUTCOME_REFUSED) {
@@ -72,17 +80,18 @@ void zkl_request_on_downgraded(zkl_request *request, const zkl_step *step) {
     } else {
         zkl_request_note_failure(request, step);
     }
+    note_doubt(request, event->outcome == ZKL_OUTCOME_UNKNOWN);
     zkl_request_watch_held(request, step); /* the answer shows whether our node still exists */
 }
 
 void zkl_request_on_downgrade_inspected(zkl_request *request, const zkl_step *step) {
     zkl_outcome outcome = step->event->outcome;
     bool is_known = outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE;
-    request->downgrade.unsure = !is_known;
     if (outcome == ZKL_OUTCOME_OK && step->event->own_session) {
         take_readers_place(request, step);
     } else if (!is_known) {
         zkl_request_note_failure(request, step);
     }
+    note_doubt(request, !is_known);
     zkl_request_watch_held(request, step);
 }

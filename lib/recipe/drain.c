@@ -5,8 +5,10 @@
  * else may make it again at once; its sequence then begins with 0. */
 void zkl_request_advance_drain(zkl_request *request, const zkl_step *step) {
     bool ours = request->own.state == ZKL_OWN_NODE_OURS;
-    if (ours && request->lost.twins) {
+    if (ours && request->lost.twins && request->session.settled) {
         zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
+    } else if (ours && request->lost.twins) {
+        zkl_request_look_for_lost_node(request, step);
     } else if (ours) {
         zkl_request_ask(request, step, ZKL_ACTION_DELETE, request->own.node);
     } else {
@@ -80,6 +82,8 @@ static void take_removal(zkl_request *request, const zkl_step *step) {
 void zkl_request_on_parent_removed(zkl_request *request, const zkl_step *step) {
     if (request->stage < ZKL_STAGE_LEAVING) {
         take_removal(request, step);
+    } else if (step->event->outcome == ZKL_OUTCOME_SESSION_OVER) {
+        zkl_request_note_failure(request, step);
     }
     if (request->stage >= ZKL_STAGE_LEAVING) {
         request->draining = false; /* once is enough */

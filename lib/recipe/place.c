@@ -45,10 +45,9 @@ void zkl_request_lose_place(zkl_request *request, const zkl_step *step) {
 }
 
 /* Looks for a node of ours that a lost create left behind. A list proves that there is none only
- * after a committed write: our node was created, or SETTLE has gone through. */
+ * after a committed write of its connection: our node was created, or SETTLE has gone through. */
 static bool find_twin(zkl_request *request, zkl_listed children) {
-    bool conclusive = request->own.state == ZKL_OWN_NODE_OURS || request->session.settled;
-    if (!request->lost.twins || !conclusive) {
+    if (!request->lost.twins) {
         return false;
     }
     if (request->lost.unconfirmed) {
@@ -60,9 +59,11 @@ static bool find_twin(zkl_request *request, zkl_listed children) {
         zkl_request_find_lost(request, twin);
         return true;
     }
-    request->lost = (zkl_request_lost){ .twins = false };
-    if (request->own.state == ZKL_OWN_NODE_UNSURE) {
-        zkl_request_forget_node(request);
+    if (request->session.settled) {
+        request->lost = (zkl_request_lost){ .late = request->lost.late };
+        if (request->own.state == ZKL_OWN_NODE_UNSURE) {
+            zkl_request_forget_node(request);
+        }
     }
     return false;
 }

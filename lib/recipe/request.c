@@ -29,13 +29,6 @@ static void end_request(zkl_request *request, const zkl_step *step) {
     zkl_request_tell(step, ZKL_ACTION_END, NULL, ZKL_OK);
 }
 
-/* Asks for a committed write, and a list behind it: only such a list proves that a lost create was
- * not applied and never will be. */
-static void look_for_lost_node(zkl_request *request, const zkl_step *step) {
-    zkl_request_ask(request, step, ZKL_ACTION_SETTLE, NULL);
-    zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
-}
-
 /* Deletes our node. It is handed over at the first attempt only: after that it just has to go. */
 static void delete_own(zkl_request *request, const zkl_step *step) {
     bool hands_over = zkl_request_may_hand_over(request);
@@ -62,7 +55,7 @@ static void advance_leave(zkl_request *request, const zkl_step *step) {
     } else if (request->own.state == ZKL_OWN_NODE_OURS) {
         delete_own(request, step);
     } else {
-        look_for_lost_node(request, step);
+        zkl_request_look_for_lost_node(request, step);
     }
 }
 
@@ -90,7 +83,7 @@ static void advance_join(zkl_request *request, const zkl_step *step) {
         ask_for_node(request, step);
         zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
     } else if (request->own.state == ZKL_OWN_NODE_UNSURE) {
-        look_for_lost_node(request, step);
+        zkl_request_look_for_lost_node(request, step);
     } else {
         ask_for_node(request, step);
     }
@@ -127,6 +120,7 @@ static void on_created(zkl_request *request, const zkl_step *step) {
     switch (step->event->outcome) {
     case ZKL_OUTCOME_OK:
         request->parents.made = 0;
+        request->session.settled = true;
         if (step->event->zxid > 0) {
             zkl_request_take_node(request, step->event->node, step->event->zxid);
         } else {
@@ -141,7 +135,7 @@ static void on_created(zkl_request *request, const zkl_step *step) {
         break;
     case ZKL_OUTCOME_UNKNOWN:
         request->own.state = ZKL_OWN_NODE_UNSURE;
-        request->lost.twins = true;
+        request->lost.twins = request->lost.late = true;
         request->session.settled = false;
         /* fall through */
     default:
@@ -156,7 +150,8 @@ static void on_own_node_gone(zkl_request *request, const zkl_step *step) {
         return; /* our own delete will find it gone; or a list has shown it already */
     }
     if (was_granted(request)) {
-        request->own.state = ZKL_OWN_NODE_NONE; /* its name is kept, for the news of the loss */
+        request->own.state = ZKL_OWN_NODE_NONE;    /* its name is kept, for the news of the loss */
+        request->lost.twins |= request->lost.late; /* perhaps by a downgrade that came late */
         end_grant(request, step, ZKL_STAGE_LEAVING, ZKL_NODE_DELETED);
     } else {
         zkl_request_lose_place(request, step);
@@ -286,6 +281,7 @@ static void on_session_connected(zkl_request *request, const zkl_step *step) {
 static void on_session_disconnected(zkl_request *request, const zkl_step *step) {
     request->session.connected = false;
     request->session.settled = false;
+    request->lost.twins |= request->lost.late;
     request->wait.next_in_line = false; /* news may come in any order until the next connection */
     request->wait.hears_release = false;
     request->wait.is_free = false;

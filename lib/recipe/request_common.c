@@ -145,6 +145,11 @@ void zkl_request_find_lost(zkl_request *request, const char *name) {
     zkl_node_name_copy(request->lost.node, name);
 }
 
+void zkl_request_look_for_lost_node(zkl_request *request, const zkl_step *step) {
+    zkl_request_ask(request, step, ZKL_ACTION_SETTLE, NULL);
+    zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
+}
+
 void zkl_request_watch_own(zkl_request *request, const zkl_step *step) {
     bool changes = request->downgrade.unsure || zkl_request_awaits(request, ZKL_ACTION_DOWNGRADE);
     bool possible = request->session.connected && request->own.state == ZKL_OWN_NODE_OURS &&

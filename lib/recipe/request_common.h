@@ -48,6 +48,9 @@ void zkl_request_take_node(zkl_request *request, const char *name, int64_t zxid)
 void zkl_request_forget_node(zkl_request *request);
 /** Notes a node that a lost create of ours may have left, to be inspected. */
 void zkl_request_find_lost(zkl_request *request, const char *name);
+/** Asks for a committed write, and a list behind it: only such a list proves that a lost create was
+ *  not applied and, while this connection lasts, will not be. */
+void zkl_request_look_for_lost_node(zkl_request *request, const zkl_step *step);
 /** Watches our own node, if that is possible now. */
 void zkl_request_watch_own(zkl_request *request, const zkl_step *step);
 /** Watches our own node, if the lock is held. */

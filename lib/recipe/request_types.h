@@ -176,7 +176,7 @@ typedef struct zkl_actions {
 #define ZKL_REQUEST_SESSION(FIELD, of)                                                             \
     FIELD(of, FLAG, connected)                                                                     \
     FIELD(of, FLAG, lease_runs) /* the session's lease is long enough for a grant */               \
-    FIELD(of, FLAG, settled)    /* a write was committed after the lost create */                  \
+    FIELD(of, FLAG, settled)    /* a write was committed on this connection */                     \
     FIELD(of, GUID, guid)       /* a new UUID for each session, by which our nodes are named */
 
 #define ZKL_OWN_NODE_LIST(OWN_NODE)                                                                \
@@ -200,6 +200,7 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 /** What a lost create may have left behind. */
 #define ZKL_REQUEST_LOST(FIELD, of)                                                                \
     FIELD(of, FLAG, twins)       /* there may be a second node of ours */                          \
+    FIELD(of, FLAG, late)        /* one may still come: see protocol.md, "Lost replies" */         \
     FIELD(of, FLAG, unconfirmed) /* `node` has our GUID, and is to be inspected */                 \
     FIELD(of, FLAG, is_answer)   /* `node` is ours: the reply to our create has named it */        \
     FIELD(of, FLAG, surplus)     /* `node` is ours too, and is to be deleted */                    \

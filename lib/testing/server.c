@@ -432,6 +432,18 @@ static void accept_connect(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     zkl_call_release(call);
 }
 
+void zkl_server_take_late(zkl_server *server, zkl_server_session *session, zkl_call *call) {
+    zkl_call *connect = zkl_call_make(ZKL_CALL_CONNECT, 0);
+    connect->session_id = session->id;
+    connect->timeout_ms = session->timeout_ms;
+    connect->wire = call->wire;
+    call->wire->references++;
+    zkl_wire_close(call->wire);
+    send_to_leader(server, zkl_packet_make(ZKL_PACKET_REVALIDATE, connect, NULL));
+    zkl_call_release(connect);
+    enqueue(attach(server, session), call);
+}
+
 static void on_revalidated(zkl_server *server, const zkl_call *call, bool valid) {
     zkl_server_session *session = zkl_ensemble_find_session(server->ensemble, call->session_id);
     if (!call->wire->server_open) {
@@ -507,6 +519,10 @@ void zkl_server_receive(zkl_server *server, zkl_wire *wire, zkl_call *call) {
         zkl_wire_cut(wire, cut);
         if (cut == ZKL_CUT_REQUESTS_LOST) {
             zkl_call_release(call);
+            return;
+        }
+        if (cut == ZKL_CUT_HELD_BACK) {
+            zkl_server_hold_back(server, call);
             return;
         }
     }
@@ -668,6 +684,7 @@ void zkl_server_begin(zkl_server *server, zkl_ensemble *ensemble, uint32_t numbe
     zkl_channel_begin(&server->to_leader, arrive_at_leader, server, NULL);
     zkl_channel_begin(&server->from_leader, arrive_from_leader, server, NULL);
     zkl_channel_begin(&server->applying, apply_packet, server, NULL);
+    zkl_channel_begin(&server->held_back, zkl_server_go_on, server, NULL);
 }
 
 void zkl_server_end(zkl_server *server) {
@@ -693,6 +710,7 @@ void zkl_server_stop_serving(zkl_server *server, zkl_server_state state) {
     lose_some_requests(server);
     zkl_packets_free(zkl_channel_take(&server->from_leader, 0));
     zkl_packets_free(zkl_channel_take(&server->applying, 0));
+    zkl_calls_free(zkl_channel_take(&server->held_back, 0));
     while (server->attachments != NULL) {
         detach(server->attachments);
     }

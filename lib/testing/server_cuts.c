@@ -1,9 +1,12 @@
 /* Connections that break with a request: ordered, or drawn. */
+#include <string.h>
+
 #include "testing/servers.h"
+#include "testing/wire.h"
 
 static bool makes_node_of_contender(const zkl_ensemble *ensemble, const zkl_write *operation) {
     return operation->kind == ZKL_WRITE_CREATE && operation->ephemeral && operation->sequential &&
-           zkl_tree_has_parent(ensemble->tree, operation->path);
+           zkl_tree_find_parent(ensemble->tree, operation->path) != NULL;
 }
 
 /* As the request by which a contender queues; the parents are there, so that it is not in vain. */
@@ -58,6 +61,37 @@ bool zkl_server_draw_cut(zkl_server_session *session, zkl_call *call, zkl_cut *c
     }
     *cut = ZKL_CUT_REPLIES_LOST;
     return zkl_world_chance(rates->reply_lost);
+}
+
+void zkl_server_hold_back(zkl_server *server, zkl_call *call) {
+    int64_t late_us = call->late_us;
+    call->late_us = 0;
+    call->session_id = call->wire->attachment->session->id;
+    zkl_channel_send(&server->held_back, &call->message, late_us);
+}
+
+/* Whether the request whose create this is has made another node meanwhile, which is there. */
+static bool is_wanted(const zkl_ensemble *ensemble, const zkl_write *create) {
+    const zkl_node *parent = zkl_tree_find_parent(ensemble->tree, create->path);
+    const zkl_node *child = parent != NULL ? zkl_node_first_child(parent, ZKL_LATEST_ZXID) : NULL;
+    while (child != NULL &&
+           strncmp(zkl_node_path(child), create->path, strlen(create->path)) != 0) {
+        child = zkl_node_next_child(child, ZKL_LATEST_ZXID);
+    }
+    return child != NULL;
+}
+
+void zkl_server_go_on(void *arg, zkl_message *message) {
+    zkl_server *server = arg;
+    zkl_call *call = (zkl_call *)message;
+    zkl_server_session *session = zkl_ensemble_find_session(server->ensemble, call->session_id);
+    const zkl_attachment *attachment = session->attachments[server->number];
+    bool is_back = attachment != NULL && attachment->wire != NULL && attachment->wire != call->wire;
+    if (is_back || !is_wanted(server->ensemble, &call->operations[0])) {
+        zkl_call_release(call);
+    } else {
+        zkl_server_take_late(server, session, call);
+    }
 }
 
 bool zkl_server_cuts_answer(zkl_server_session *session, const zkl_call *call) {

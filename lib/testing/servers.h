@@ -99,6 +99,7 @@ struct zkl_server {
     zkl_channel to_leader;
     zkl_channel from_leader;
     zkl_channel applying;
+    zkl_channel held_back; /* what it has not looked at, as it stood still */
     int64_t applied_zxid;
     zkl_attachment *attachments;
     zkl_watched_path *watched;
@@ -223,10 +224,17 @@ zkl_packet *zkl_packet_make(zkl_packet_kind kind, zkl_call *call, zkl_log_entry 
 void zkl_packet_free(zkl_packet *packet);
 void zkl_packets_free(zkl_message *list);
 
+/* Takes a request of a connection that has broken, behind another connection of its session that
+ * has broken too. */
+void zkl_server_take_late(zkl_server *server, zkl_server_session *session, zkl_call *call);
+
 /* ---- server_cuts.c ---- */
 
 /* Whether the connection breaks with this request, and how. */
 bool zkl_server_draw_cut(zkl_server_session *session, zkl_call *call, zkl_cut *cut);
+void zkl_server_hold_back(zkl_server *server, zkl_call *call);
+/* When it was held back for long enough. */
+void zkl_server_go_on(void *server, zkl_message *call);
 /* Whether it breaks with the answer. */
 bool zkl_server_cuts_answer(zkl_server_session *session, const zkl_call *call);
 

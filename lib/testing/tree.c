@@ -248,7 +248,7 @@ static bool is_path(const char *path) {
     return path[0] == '/' && (length == 1 || path[length - 1] != '/') && strstr(path, "//") == NULL;
 }
 
-static zkl_node *living_parent(const zkl_tree *tree, const char *path) {
+zkl_node *zkl_tree_find_parent(const zkl_tree *tree, const char *path) {
     const char *slash = strrchr(path, '/');
     if (slash == NULL) {
         return NULL;
@@ -256,10 +256,6 @@ static zkl_node *living_parent(const zkl_tree *tree, const char *path) {
     size_t length = slash == path ? 1 : (size_t)(slash - path);
     zkl_node *parent = newest(tree, path, length);
     return is_alive(parent) ? parent : NULL;
-}
-
-bool zkl_tree_has_parent(const zkl_tree *tree, const char *path) {
-    return living_parent(tree, path) != NULL;
 }
 
 /* As the leader's request preparation counts; see the head of tests/ensemble/sequence_test.c. */
@@ -289,7 +285,7 @@ static zkl_server_error check_create(const zkl_tree *tree, const zkl_write_reque
     if (operation->path[0] != '/' || (!operation->sequential && !is_path(operation->path))) {
         return ZKL_SERVER_ERROR_BAD_ARGUMENTS;
     }
-    const zkl_node *parent = living_parent(tree, operation->path);
+    const zkl_node *parent = zkl_tree_find_parent(tree, operation->path);
     if (parent == NULL) {
         return ZKL_SERVER_ERROR_NO_NODE;
     }
@@ -308,7 +304,7 @@ static zkl_server_error create(zkl_tree *tree, const zkl_write_request *request,
     if (error != ZKL_SERVER_ERROR_NONE) {
         return error;
     }
-    zkl_node *parent = living_parent(tree, operation->path);
+    zkl_node *parent = zkl_tree_find_parent(tree, operation->path);
     undo before = undo_of(parent);
     int32_t number = count_create(parent, request->seen_zxid, transaction->zxid);
     char sequence[SEQUENCE_SIZE] = "";
@@ -465,7 +461,7 @@ static void write_operations(zkl_tree *tree, const zkl_write_request *request,
     undo *before = zkl_testing_allocate(request->operation_count * sizeof(*before));
     for (size_t i = 0; i < request->operation_count; i++) {
         const zkl_write *operation = &request->operations[i];
-        const zkl_node *parent = living_parent(tree, operation->path);
+        const zkl_node *parent = zkl_tree_find_parent(tree, operation->path);
         if (parent != NULL) {
             before[transaction->change_count] = undo_of(parent);
         }
@@ -587,7 +583,7 @@ bool zkl_tree_set_creates(zkl_tree *tree, const char *path, int32_t creates) {
 }
 
 bool zkl_tree_counts_on(const zkl_tree *tree, const char *path, int64_t zxid) {
-    const zkl_node *parent = living_parent(tree, path);
+    const zkl_node *parent = zkl_tree_find_parent(tree, path);
     return parent != NULL && parent->counted_zxid == zxid && parent->counted != parent->creates;
 }
 

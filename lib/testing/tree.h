@@ -134,8 +134,8 @@ void zkl_tree_transaction_free(zkl_tree_transaction *transaction);
 /** From now on nobody asks for a state before this one. */
 void zkl_tree_forget(zkl_tree *tree, int64_t zxid);
 
-/** Whether the node is there, in what is committed, below which this one would be made. */
-bool zkl_tree_has_parent(const zkl_tree *tree, const char *path);
+/** The node, in what is committed, below which this one would be made; NULL: it is not there. */
+zkl_node *zkl_tree_find_parent(const zkl_tree *tree, const char *path);
 
 /** The node as of a zxid, or NULL. INT64_MAX - 1: the latest state. */
 #define ZKL_LATEST_ZXID (INT64_MAX - 1)

@@ -14,7 +14,7 @@ void zkl_call_release(zkl_call *call) {
     zkl_testing_free(call);
 }
 
-static void free_calls(zkl_message *list) {
+void zkl_calls_free(zkl_message *list) {
     while (list != NULL) {
         zkl_message *next = list->next;
         zkl_call_release((zkl_call *)list);
@@ -35,7 +35,7 @@ static void wire_drop(zkl_wire *wire) {
         return;
     }
     wire->references = 1; /* for what calls on their way drop */
-    free_calls(zkl_channel_take(&wire->up, 0));
+    zkl_calls_free(zkl_channel_take(&wire->up, 0));
     free_answers(zkl_channel_take(&wire->down, 0));
     DL_DELETE(wire->ensemble->wires, wire);
     zkl_testing_free(wire->identities);
@@ -122,7 +122,7 @@ void zkl_wire_hang_up(zkl_wire *wire) {
     free_answers(zkl_channel_take(&wire->down, 0));
     if (wire->server_open && wire->up.held) {
         /* The server hears nothing of it, but has not heard from the client either. */
-        free_calls(zkl_channel_take(&wire->up, 0));
+        zkl_calls_free(zkl_channel_take(&wire->up, 0));
         zkl_channel_release(&wire->up);
         send_hang_up(wire, idle_limit_us(wire));
     } else if (wire->server_open) {
@@ -155,7 +155,7 @@ void zkl_wire_close(zkl_wire *wire) {
     }
     wire->server_open = false;
     zkl_server_forget_wire(wire);
-    free_calls(zkl_channel_take(&wire->up, 0));
+    zkl_calls_free(zkl_channel_take(&wire->up, 0));
     tell_broken(wire, draw_delay(wire->ensemble));
     wire_drop(wire);
 }
@@ -174,7 +174,7 @@ void zkl_wire_cut(zkl_wire *wire, zkl_cut cut) {
         return;
     }
     if (cut == ZKL_CUT_REQUESTS_LOST) {
-        free_calls(zkl_channel_take(&wire->up, 0));
+        zkl_calls_free(zkl_channel_take(&wire->up, 0));
     }
     if (wire->client_open && !wire->breaking) {
         free_answers(zkl_channel_take(&wire->down, 0));

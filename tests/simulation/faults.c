@@ -79,7 +79,10 @@ static void cut_connection(const fault *self) {
         (void)zkl_ensemble_cut(ensemble, session_id, now[cut]);
     } else {
         int64_t late_us = self->plan->choice / 12 % 2 == 0 ? 0 : duration_us(self) / 8;
-        zkl_ensemble_cut_next(ensemble, session_id, kind, next[cut], late_us);
+        bool is_held_back = late_us > 0 && kind == ZKL_CALL_CREATE &&
+                            next[cut] == ZKL_CUT_REPLIES_LOST && self->plan->choice / 24 % 2 == 0;
+        zkl_ensemble_cut_next(ensemble, session_id, kind,
+                              is_held_back ? ZKL_CUT_HELD_BACK : next[cut], late_us);
     }
 }
 

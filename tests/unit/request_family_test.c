@@ -226,6 +226,25 @@ CONVERSATION(downgrade_that_is_answered_after_the_disconnection_begins_again, wr
     "downgraded OK       -> DOWNGRADE_ENDED OK WATCH_OWN r3",
 };
 
+/* The lock is lost, as the writer's node has gone; the reader's must not stay. */
+CONVERSATION(reader_of_a_late_downgrade_is_looked_for, writer) = {
+    HELD_FOR_WRITING,
+    "downgrade          -> WATCH_OWN me3",
+    "own_watched OK     -> DOWNGRADE r3",
+    "disconnected       -> ",
+    "downgraded UNKNOWN -> ",
+    "connected          -> SETTLE",
+    "settled OK         -> INSPECT r3",
+    "inspected NO_NODE  -> WATCH_OWN me3",
+    "own_watched NO_NODE -> DOWNGRADE_ENDED LOST LOSE NODE_DELETED SETTLE LIST",
+    "settled OK         -> ",
+    "listed mr3         -> INSPECT r3",
+    "inspected ours     -> DELETE r3",
+    "deleted OK         -> SETTLE LIST",
+    "settled OK         -> ",
+    "listed nobody      -> END",
+};
+
 CONVERSATION(release_during_a_lost_downgrade_deletes_the_node_that_is_there, writer) = {
     HELD_FOR_WRITING,
     "downgrade          -> WATCH_OWN me3",

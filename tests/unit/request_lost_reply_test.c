@@ -152,13 +152,110 @@ CONVERSATION(create_refused_after_a_lost_reply_still_looks_for_the_first_node, e
     CREATE_LOST,
     "connected       -> CREATE LIST",
     "created REFUSED -> FAIL NO_PERMISSION",
-    "listed me3      -> SETTLE LIST",
+    "listed nobody   -> SETTLE LIST",
     "settled OK      -> ",
     "listed me3      -> INSPECT me3",
     "inspected ours  -> DELETE me3",
     "deleted OK      -> SETTLE LIST",
     "settled OK      -> ",
     "listed nobody   -> END",
+};
+
+CONVERSATION(node_that_is_listed_before_a_committed_write_is_found, exclusive) = {
+    CREATE_LOST,
+    "connected       -> CREATE LIST",
+    "created REFUSED -> FAIL NO_PERMISSION",
+    "listed me3      -> INSPECT me3",
+    "inspected ours  -> DELETE me3",
+    "deleted OK      -> SETTLE LIST",
+    "settled OK      -> ",
+    "listed nobody   -> END",
+};
+
+/* ---- Creates that come late although a list has shown that there is none -------------------- */
+
+#define RESOLVED_AND_HELD                                                                          \
+    CREATE_LOST, "connected -> CREATE LIST", "created me4 -> ", "listed me4 -> GRANT"
+
+CONVERSATION(late_node_is_found_on_the_way_out_after_the_next_reconnect, exclusive) = {
+    RESOLVED_AND_HELD,
+    "disconnected   -> ",
+    "connected      -> ",
+    "released       -> DELETE me4",
+    "deleted OK     -> SETTLE LIST",
+    "settled OK     -> ",
+    "listed me7     -> INSPECT me7",
+    "inspected ours -> DELETE me7",
+    "deleted OK     -> SETTLE LIST",
+    "settled OK     -> ",
+    "listed nobody  -> END",
+};
+
+CONVERSATION(late_node_is_looked_for_after_every_reconnect, exclusive) = {
+    RESOLVED_AND_HELD,
+    "disconnected   -> ",
+    "connected      -> ",
+    "released       -> DELETE me4",
+    "deleted OK     -> SETTLE LIST",
+    "disconnected   -> ",
+    "settled OK     -> ", /* on the connection before */
+    "listed UNKNOWN -> ",
+    "connected      -> SETTLE LIST",
+    "settled OK     -> ",
+    "listed nobody  -> END",
+};
+
+CONVERSATION(nothing_more_is_asked_where_the_connection_lasted, exclusive) = {
+    RESOLVED_AND_HELD,
+    RELEASED("me4"),
+};
+
+CONVERSATION(late_node_does_not_keep_a_waiter_behind_itself, exclusive) = {
+    CREATE_LOST,
+    "connected         -> CREATE LIST",
+    "created me4       -> ",
+    "listed x1 me4     -> WATCH x1 WATCH_OWN me4",
+    "watched OK        -> ",
+    "own_watched OK    -> ",
+    "disconnected      -> ",
+    "connected         -> WATCH_OWN me4",
+    "own_watched OK    -> ",
+    "watch_fired       -> LIST",
+    "listed me2 me4    -> INSPECT me2", /* no write of this connection is needed to see it */
+    "inspected ours    -> DELETE me4",
+    "deleted OK        -> LIST",
+    "listed me2        -> GRANT",
+};
+
+CONVERSATION(list_behind_a_write_of_another_connection_proves_nothing, exclusive) = {
+    CREATE_LOST,
+    "connected       -> CREATE LIST",
+    "created me4     -> ",
+    "listed x1 me4   -> WATCH x1 WATCH_OWN me4",
+    "watched OK      -> ",
+    "own_watched OK  -> ",
+    "disconnected    -> ",
+    "connected       -> WATCH_OWN me4",
+    "own_watched OK  -> ",
+    "watch_fired     -> LIST",
+    "listed me4      -> GRANT",
+    "released        -> DELETE me4",
+    "deleted OK      -> SETTLE LIST",
+};
+
+CONVERSATION(inspected_name_of_before_hides_no_late_node, exclusive) = {
+    CREATE_LOST,
+    "connected         -> CREATE LIST",
+    "created me4       -> ",
+    "listed me9 me4    -> INSPECT me9",
+    "inspected others  -> LIST",
+    "listed me9 me4    -> GRANT",
+    "disconnected      -> ",
+    "connected         -> ",
+    "released          -> DELETE me4",
+    "deleted OK        -> SETTLE LIST",
+    "settled OK        -> ",
+    "listed me7 me9    -> INSPECT me7",
 };
 
 /* ---- Places that are lost -------------------------------------------------------------------- */

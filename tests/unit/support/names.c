@@ -103,6 +103,11 @@ void name_expand(char name[NAME_SIZE], const char *brief, const char *own_prefix
         return;
     }
     char guid[NAME_GUID_SIZE];
+    if (strncmp(brief, "mr", 2) == 0) {
+        snprintf(guid, sizeof(guid), "%s", own_prefix + strlen("_c_"));
+        name_other(name, 'r', guid, sequence);
+        return;
+    }
     name_other_guid(guid, (uint64_t)(uint32_t)sequence);
     name_other(name, brief[0], guid, sequence);
 }

@@ -2,6 +2,7 @@
  * short forms in traces:
  *
  *     me3   our own node with sequence 3
+ *     mr3   the same as a downgrade makes it, told as r3
  *     x2    another's exclusive node;  r2, w2  its reader, its writer
  *     k2    kazoo's lock;  q2  kazoo's reader;  l2  a LeaderLatch
  *     p2    a permit of two;  t2  a permit of three
