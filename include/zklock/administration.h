@@ -50,15 +50,17 @@ ZKL_API void zkl_report_free(void *report);
 /* ---- The queue of a resource --------------------------------------------- */
 
 /** Who a contender is, according to its node's data. A field is "" if the data do not have it.
- *  zklock's nodes have all fields, unless somebody has asked for their lock (zkl_node_revoke),
- *  which overwrites the data. Nodes of other libraries have a text of their own in `data`:
- *  Curator's an IP address (nothing if the lock is revocable), kazoo's an identifier. */
+ *  zklock's nodes have them all (but see `owner`), unless somebody has asked for their lock
+ *  (zkl_node_revoke), which overwrites the data. Nodes of other libraries have a text of their own
+ *  in `data`: Curator's an IP address (nothing if the lock is revocable), kazoo's an identifier. */
 typedef struct zkl_identity {
-    const char *host;
-    const char *process_id;
-    const char *label; /* of the client */
-    const char *owner; /* as in zkl_lock_options */
-    const char *data;  /* all of it; at most the first 1,024 bytes */
+    const char *host;       /* the name of the contender's machine, from gethostname() */
+    const char *process_id; /* on that machine, in decimal */
+    const char *label;      /* of the contender's client: as in zkl_client_options */
+    const char *owner;      /* as in zkl_lock_options, or the default; "" for a lent lock */
+    /** The whole text, with '?' in place of each newline: the first 1,536 bytes at most. The other
+     *  fields are lines of it. */
+    const char *data;
 } zkl_identity;
 
 /** One contender of a queue. */
@@ -72,21 +74,21 @@ typedef struct zkl_contender {
     int64_t session_id; /* the end of this session deletes the node; 0: a persistent node, made by
                            hand */
     int64_t token;      /* its fencing token, if it holds the lock */
-    zkl_identity identity;
+    zkl_identity identity; /* who made the node, according to its data */
     int64_t age_ms;        /* from when the node was made, by the servers' clock, until now, by the
-                              clock of this machine */
+                              clock of this machine; at least 0 */
     int holds;             /* 1: nobody is in its way: it holds, or will as soon as it knows */
     int revoke_requested;  /* 1: somebody has asked for its lock (zkl_node_revoke) */
     const char *waits_for; /* the nearest node in its way; "" if there is none. A permit has none
                               while fewer than `permits` requests are before it */
-    int status;            /* ZKL_OK, or why its node could not be read. Then only what its name
-                              says is known: its place, mode, permits and sequence */
+    int status;            /* ZKL_OK, or why its node could not be read. Then session_id, token,
+                              age_ms and revoke_requested are 0, and the texts of identity "" */
 } zkl_contender;
 
 /** The contenders of a resource, in the order of the queue. */
 typedef struct zkl_queue {
-    size_t count;
-    const zkl_contender *const *contenders;
+    size_t count;                           /* 0: nobody holds the resource or waits for it */
+    const zkl_contender *const *contenders; /* `count` of them, followed by a NULL */
 } zkl_queue;
 
 /**
@@ -115,10 +117,10 @@ typedef struct zkl_resource {
     int status;         /* ZKL_OK, or why it could not be read: then contenders is 0 */
 } zkl_resource;
 
-/** Resources, by name. */
+/** Resources and stripes, in the order that the function says. */
 typedef struct zkl_resource_list {
-    size_t count;
-    const zkl_resource *const *resources;
+    size_t count;                         /* how many resources and stripes there are */
+    const zkl_resource *const *resources; /* `count` of them, followed by a NULL */
 } zkl_resource_list;
 
 /**
@@ -141,27 +143,27 @@ ZKL_API int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resou
 
 /** One owner of a deadlock. It waits for the next one in the array; the last one for the first. */
 typedef struct zkl_deadlock_wait {
-    size_t struct_size;   /* of the library's struct; later versions append */
-    const char *resource; /* a name under the lock root, or a stripe, such as "hot/stripe-0003" */
-    const char *node;     /* of the owner that waits */
-    const char *behind;   /* the node in its way, which is the next owner's */
-    int64_t session_id;
-    zkl_identity identity;
+    size_t struct_size;    /* of the library's struct; later versions append */
+    const char *resource;  /* a name under the lock root, or a stripe, such as "hot/stripe-0003" */
+    const char *node;      /* of the owner that waits */
+    const char *behind;    /* the node in its way, which is the next owner's */
+    int64_t session_id;    /* of the session whose end deletes `node`; 0: a persistent node */
+    zkl_identity identity; /* who made `node`, according to its data */
 } zkl_deadlock_wait;
 
 /** One circle of owners. */
 typedef struct zkl_deadlock {
     size_t struct_size; /* of the library's struct; later versions append */
-    size_t length;      /* how many owners it has */
-    const zkl_deadlock_wait *const *waits;
+    size_t length;      /* how many owners it has; 1: an owner that waits for itself */
+    const zkl_deadlock_wait *const *waits; /* `length` of them, followed by a NULL */
 } zkl_deadlock;
 
 /** What zkl_deadlocks_find found. */
 typedef struct zkl_deadlocks {
-    size_t count;
-    const zkl_deadlock *const *deadlocks;
-    int are_more; /* 1: ZKL_DEADLOCKS_MAX circles were found, and there may be more */
-    size_t skipped_count;
+    size_t count; /* how many deadlocks were found; at most ZKL_DEADLOCKS_MAX */
+    const zkl_deadlock *const *deadlocks; /* `count` of them, followed by a NULL */
+    int are_more;               /* 1: ZKL_DEADLOCKS_MAX circles were found, and there may be more */
+    size_t skipped_count;       /* how many names `skipped` has; 0: all could be read */
     const char *const *skipped; /* what could not be read: names of resources and stripes, and of
                                    nodes, as "stock/<node>". No circle through them is found */
 } zkl_deadlocks;

@@ -74,25 +74,25 @@ typedef void zkl_resignation_asked_callback(void *arg, int64_t term);
  * - None begins once zkl_election_close has returned.
  */
 typedef struct zkl_election_options {
-    size_t struct_size;
+    size_t struct_size; /* see ZKL_ELECTION_OPTIONS_INIT */
     /** A text for observers, for example an address: they receive it while this candidate leads.
      *  It is stored as the line note= in the data of the candidate's node. At most ZKL_NOTE_MAX
      *  bytes of UTF-8 without control characters. NULL: "". */
     const char *candidate;
-    /** Each may be NULL. */
-    zkl_elected_callback *elected;
-    zkl_leadership_lost_callback *lost;
+    zkl_elected_callback *elected;      /* NULL: the beginning of a term is not reported */
+    zkl_leadership_lost_callback *lost; /* NULL: the loss of a term is not reported */
+    /** NULL: this candidate is not told, and nobody can ask it to resign, unless the client's nodes
+     *  are not protected anyway (see `unprotected` of zkl_security). */
     zkl_resignation_asked_callback *resignation_asked;
-    void *arg; /* for all three */
-    /** As in zkl_lock_options, and copied as there. */
-    const char *resource_class;
-    const char *node_acl;
-    const char *parent_acl;
+    void *arg;                  /* passed to all three */
+    const char *resource_class; /* as in zkl_lock_options */
+    const char *node_acl;       /* as in zkl_security; NULL: as the client's */
+    const char *parent_acl;     /* as in zkl_security; NULL: as the client's */
     /** As in zkl_lock_options: ZKL_NAMING_LEADER_LATCH to elect beside Curator's LeaderLatch (not
      *  with resignation_asked), ZKL_NAMING_KAZOO beside kazoo's Election. Curator's LeaderSelector
      *  is an InterProcessMutex, and needs none. */
     zkl_naming naming;
-    int32_t reserved; /* 0 */
+    int32_t reserved; /* must be 0 */
 } zkl_election_options;
 
 #define ZKL_ELECTION_OPTIONS_INIT ZKL_SIZED(zkl_election_options)

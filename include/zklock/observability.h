@@ -29,10 +29,12 @@ extern "C" {
 
 /** How important a log record is. */
 typedef enum zkl_log_level {
-    ZKL_LOG_ERROR = 1,
-    ZKL_LOG_WARN = 2,
-    ZKL_LOG_INFO = 3,
-    ZKL_LOG_DEBUG = 4
+    ZKL_LOG_ERROR = 1, /* a lock was lost, the servers refused the client, or new credentials
+                          cannot be shown; also libzookeeper's errors */
+    ZKL_LOG_WARN = 2,  /* a connection, a session or a place in a queue was lost, or an operator
+                          should look at something; also libzookeeper's warnings */
+    ZKL_LOG_INFO = 3,  /* a session is connected, an acquire has ended, or a lock was released */
+    ZKL_LOG_DEBUG = 4  /* an acquire begins, or waits; also libzookeeper's information */
 } zkl_log_level;
 
 /** Every log event, with its name, from this one list. docs/observability.md says when each is
@@ -73,9 +75,9 @@ ZKL_API const char *zkl_log_event_name(int event);
  * empty rather than NULL where they do not apply.
  */
 typedef struct zkl_log_record {
-    size_t struct_size; /* of the library's struct; later versions append */
-    zkl_log_level level;
-    zkl_log_event event;
+    size_t struct_size;   /* of the library's struct; later versions append */
+    zkl_log_level level;  /* always the same for an event, except for ZKL_LOG_ZOOKEEPER */
+    zkl_log_event event;  /* what happened, and so which of the fields below apply */
     const char *resource; /* as the application named it */
     const char *owner;    /* the client's identity label */
     const char *node;     /* the contender's own node, a full path */

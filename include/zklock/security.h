@@ -87,7 +87,7 @@ typedef struct zkl_security {
     int32_t unprotected;
     /** Gives the credentials in place of `credentials`; NULL: those. */
     zkl_credential_callback *credential_callback;
-    void *credential_arg;
+    void *credential_arg; /* passed to it */
     /** ACL of the nodes of locks; NULL: ZKL_ACL_OPEN, as Curator's default. Whoever waits must be
      *  able to read the nodes before its own. At most ZKL_ACL_MAX bytes, ZKL_ACL_ENTRIES_MAX
      *  entries. */
@@ -110,10 +110,12 @@ typedef struct zkl_security {
      * to get one). Not together with SASL, which libzookeeper has no function for.
      */
     const char *tls_ca_file;
-    /** Files in PEM: the certificate of this client, followed by those between it and its
-     *  authority, and its private key. libzookeeper 3.9 requires both, even if the servers ask for
-     *  none. A key that everybody may read is refused. */
+    /** A file in PEM: the certificate of this client, followed by those between it and its
+     *  authority. libzookeeper 3.9 requires this file and that of its key, even if the servers ask
+     *  for none. */
     const char *tls_certificate_file;
+    /** A file in PEM: the private key of that certificate. One that everybody may read is
+     *  refused. */
     const char *tls_key_file;
     /** NULL: the key is not encrypted. Copied, and wiped when the client is closed. */
     const char *tls_key_password;
@@ -127,6 +129,7 @@ typedef struct zkl_security {
      *  and are refused. If the servers refuse the login the client is at an end: ZKL_AUTH_FAILED.
      *  It needs a libzookeeper that was built with Cyrus SASL: ZKL_UNSUPPORTED. */
     const char *sasl_mechanism;
+    /** The name that the client logs in with. NULL: "". */
     const char *sasl_user;
     /** Copied, and wiped when the client is closed. At most ZKL_SECRET_MAX bytes. */
     const char *sasl_password;

@@ -60,7 +60,7 @@ extern "C" {
 
 /** What a simulation is begun with. */
 typedef struct zkl_testing_options {
-    size_t struct_size;
+    size_t struct_size; /* see ZKL_TESTING_OPTIONS_INIT */
     /** All random choices are drawn from it. 0: 1. */
     uint64_t seed;
     /** At most 9. 0: 3. */

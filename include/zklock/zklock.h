@@ -383,7 +383,7 @@ typedef struct zkl_lock_options {
      *  without control characters. NULL: no such line. */
     const char *note;
     const char *node_acl;   /* as in zkl_security; NULL: as the client's */
-    const char *parent_acl; /* likewise */
+    const char *parent_acl; /* as in zkl_security; NULL: as the client's */
     /** 1: others can ask for the lock, with zkl_node_revoke of administration.h or with Curator's
      *  Revoker; the state callback, which must be set, receives ZKL_STATE_REVOKE_REQUESTED. They do
      *  so in the data of its nodes, so these are not protected (see `unprotected` of
@@ -544,10 +544,10 @@ ZKL_CHECKED_API int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms);
 
 /** What zkl_lock_info says of a handle. */
 typedef struct zkl_lock_information {
-    size_t struct_size; /* see ZKL_LOCK_INFORMATION_INIT */
-    zkl_lock_state state;
+    size_t struct_size;         /* see ZKL_LOCK_INFORMATION_INIT */
+    zkl_lock_state state;       /* never REVOKE_REQUESTED or CONTENDED */
     int lost_reason;            /* LOST: as in zkl_lock_event; else ZKL_OK */
-    zkl_mode mode;              /* of the grant, as are the next three; else 0 */
+    zkl_mode mode;              /* of the grant; this and the next three are 0 without one */
     int64_t token;              /* HELD, SUSPECT and LOST */
     uint32_t holds;             /* 1, or how often a reentrant handle was acquired */
     int64_t held_ms;            /* since the grant */

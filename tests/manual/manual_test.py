@@ -79,6 +79,10 @@ class Manual(unittest.TestCase):
                     for title in "DESCRIPTION", "SEE ALSO":
                         self.assertTrue(section(page, title), title)
 
+    def test_each_field_and_value_is_described(self):
+        for (name, number), page in self.pages.items():
+            self.assertNotRegex(section(page, "DESCRIPTION"), r"(?m)^\.It .*\n\.(?:It|El)", name)
+
     def test_each_function_says_what_it_returns_and_who_may_call_it(self):
         for header, text in headers().items():
             for found in FUNCTION.finditer(text):
