@@ -119,15 +119,17 @@ ZKL_CHECKED_API int zkl_election_open(zkl_client *client, const char *resource,
  *
  * Blocks until elected, cancelled or past the deadline. The statuses are as in zkl_lock_acquire():
  * ZKL_OK (this candidate leads), ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_DISCONNECTED,
- * ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_NODE_DELETED, ZKL_ALREADY_HELD (it leads; or it has led
- * and lost: call zkl_election_resign first), ZKL_HANDLE_IN_USE, ZKL_TOO_MANY_REQUESTS,
- * ZKL_LEASE_IMPOSSIBLE, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED
- * or ZKL_SEQUENCE_EXHAUSTED. On ZKL_ALREADY_HELD, ZKL_INVALID_ARGUMENT and ZKL_IN_CALLBACK nothing
- * has changed. On every other status but ZKL_OK it does not lead, and elected does not come.
+ * ZKL_SESSION_EXPIRED (elected, but lost before this call returned; from a try also: the servers
+ * could not be asked), ZKL_LEASE_ENDED (elected, but lost before this call returned),
+ * ZKL_NODE_DELETED (elected, but lost before this call returned), ZKL_ALREADY_HELD (it leads; or it
+ * has led and lost: call zkl_election_resign first), ZKL_HANDLE_IN_USE (another campaign or
+ * resignation is under way), ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_PERMISSION,
+ * ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED or ZKL_SEQUENCE_EXHAUSTED. On
+ * ZKL_ALREADY_HELD, ZKL_INVALID_ARGUMENT and ZKL_IN_CALLBACK nothing has changed. On every other
+ * status but ZKL_OK it does not lead, and elected does not come.
  *
- * ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED and ZKL_NODE_DELETED mean: elected, but lost before this
- * call returned. Campaign again, at once; no resign is needed, because there is no term to end.
- * (From a try, ZKL_SESSION_EXPIRED means that the servers could not be asked.)
+ * After ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED and ZKL_NODE_DELETED campaign again, at once. No
+ * resign is needed, because there is no term to end.
  */
 ZKL_CHECKED_API int zkl_election_campaign(zkl_election *election, int64_t timeout_ms,
                                           int64_t *term);
@@ -143,11 +145,14 @@ typedef void zkl_campaign_callback(void *arg, int status, int64_t term);
  * election is closed first, the callback comes later, with ZKL_CANCELLED: so `arg` must live until
  * then. If it returns anything else, the callback never comes.
  *
- * callback  not NULL.
+ * timeout_ms  as in zkl_election_campaign().
+ * callback    not NULL.
  *
- * Does not block; may be called from a callback. Returns ZKL_OK, or as in zkl_lock_acquire_async():
- * ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE, ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE or
- * ZKL_AUTH_FAILED.
+ * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called, with
+ * what zkl_election_campaign returns once it has begun. Or it was not begun: ZKL_ALREADY_HELD (it
+ * leads; or it has led and lost: call zkl_election_resign first), ZKL_HANDLE_IN_USE (another
+ * campaign or resignation is under way, or the election is being closed), ZKL_TOO_MANY_REQUESTS,
+ * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or ZKL_SYSTEM (no random numbers).
  */
 ZKL_CHECKED_API int zkl_election_campaign_async(zkl_election *election, int64_t timeout_ms,
                                                 zkl_campaign_callback *callback, void *arg);
@@ -174,10 +179,12 @@ ZKL_API zkl_lock *zkl_election_lock(const zkl_election *election);
  * timeout_ms  how long to wait until the servers have confirmed it: ZKL_FOREVER, or >= 0; 0 does
  *             not wait.
  *
- * Blocks for at most timeout_ms. The statuses are as in zkl_lock_release(): ZKL_OK, ZKL_PENDING (it
- * has resigned, but the servers have not confirmed it yet; it continues), ZKL_LOST (it had lost
- * before; it can campaign again), ZKL_NOT_HELD (it does not lead), ZKL_HANDLE_IN_USE (it campaigns:
- * call zkl_lock_cancel) or ZKL_IN_CALLBACK (only with a timeout other than 0).
+ * Blocks for at most timeout_ms. The statuses are as in zkl_lock_release(): ZKL_OK (it has
+ * resigned, and the servers have confirmed it, unless the timeout is 0), ZKL_PENDING (it has
+ * resigned, but the servers have not confirmed it yet; it continues), ZKL_LOST (it had lost before;
+ * it can campaign again), ZKL_NOT_HELD (it does not lead), ZKL_HANDLE_IN_USE (it campaigns: call
+ * zkl_lock_cancel; or another resignation is under way) or ZKL_IN_CALLBACK (only with a timeout
+ * other than 0).
  */
 ZKL_API int zkl_election_resign(zkl_election *election, int64_t timeout_ms);
 
@@ -194,8 +201,9 @@ ZKL_API int zkl_election_resign(zkl_election *election, int64_t timeout_ms);
  *             election can campaign again at once. With a callback it can when the callback begins.
  *
  * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called, with
- * ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED. Or nothing has happened: ZKL_NOT_HELD
- * or ZKL_HANDLE_IN_USE.
+ * ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED. Or nothing has happened: ZKL_NOT_HELD (it does not
+ * lead) or ZKL_HANDLE_IN_USE (it campaigns: call zkl_lock_cancel; or another resignation is under
+ * way).
  */
 ZKL_API int zkl_election_resign_async(zkl_election *election, int64_t timeout_ms,
                                       zkl_status_callback *callback, void *arg);

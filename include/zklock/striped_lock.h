@@ -71,8 +71,16 @@ ZKL_CHECKED_API int zkl_striped_lock_open(zkl_client *client, const char *resour
  *         ZKL_ALL_STRIPES; `node` is then the first one's. `waited_ms` includes the time for all
  *         stripes that were tried.
  *
- * Blocks as zkl_lock_acquire() does; mode, timeout_ms and the statuses are as there.
- * zkl_striped_lock_held() returns the lock that holds what was acquired.
+ * mode and timeout_ms are as in zkl_lock_acquire(). zkl_striped_lock_held() returns the lock that
+ * holds what was acquired.
+ *
+ * Blocks until granted, cancelled or past the deadline. The statuses are as in zkl_lock_acquire():
+ * ZKL_OK, ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED (by zkl_striped_lock_cancel or a close),
+ * ZKL_DISCONNECTED, ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT, ZKL_NODE_DELETED,
+ * ZKL_ALREADY_HELD (a stripe is held, or was lost and not released since), ZKL_HANDLE_IN_USE,
+ * ZKL_QUEUE_FULL, ZKL_TOO_MANY_REQUESTS, ZKL_USED_DIFFERENTLY, ZKL_SEQUENCE_EXHAUSTED,
+ * ZKL_LEASE_IMPOSSIBLE, ZKL_SERVER_REFUSED, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED
+ * or ZKL_SYSTEM (no random numbers).
  */
 ZKL_CHECKED_API int zkl_striped_lock_acquire(zkl_striped_lock *striped_lock, int32_t stripe,
                                              zkl_mode mode, int64_t timeout_ms, zkl_grant *grant);
@@ -123,10 +131,10 @@ ZKL_API void zkl_striped_lock_close(zkl_striped_lock *striped_lock);
  * callback  not NULL.
  *
  * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called, with
- * what the blocking call returns once it has begun. Or it was not begun: ZKL_ALREADY_HELD,
- * ZKL_HANDLE_IN_USE (also while the handle is being closed), ZKL_TOO_MANY_REQUESTS,
- * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or ZKL_SYSTEM (no thread for the callback, or no random
- * numbers).
+ * what the blocking call returns once it has begun. Or it was not begun: ZKL_ALREADY_HELD (a stripe
+ * is held, or was lost and not released since), ZKL_HANDLE_IN_USE (also while the handle is being
+ * closed), ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or ZKL_SYSTEM (no thread
+ * for the callback, or no random numbers).
  */
 ZKL_CHECKED_API int zkl_striped_lock_acquire_async(zkl_striped_lock *striped_lock, int32_t stripe,
                                                    zkl_mode mode, int64_t timeout_ms,

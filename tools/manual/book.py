@@ -150,7 +150,7 @@ class Book:
         inherited = self.inherited_notes(function).get(status, "")
         for before in (inherited, advice.meaning):
             if not note or note.startswith("also"):
-                note = "; ".join(part for part in (before, note) if part)
+                note = "; ".join(part for part in dict.fromkeys((before, note)) if part)
         action = "" if status == "ZKL_OK" else advice.action
         return " ".join(part for part in (as_sentence(note), as_sentence(action)) if part)
 
