@@ -100,11 +100,18 @@ _zklock_offer_lines() {
     _zklock_offer "${lines[@]}"
 }
 
+_zklock_offer_subcommands() { # WORD beside them
+    _zklock_offer_lines < <(zklock --help 2>/dev/null | sed -n 's/^  \([a-z]*\)  .*/\1/p' && echo "$1")
+}
+
 _zklock_complete() { # from `words`, `quote`, `current` and `kept`
     local options=() settings=() operands=() value_of='' may_be_option=yes is_literal=''
     local -A takes=() is_setting=()
     if ((${#words[@]} == 2)); then
-        _zklock_offer_lines < <(zklock --help 2>/dev/null | sed -n 's/^  \([a-z]*\)  .*/\1/p; $s/.*/help/p')
+        _zklock_offer_subcommands help
+        return
+    elif [[ ${#words[@]} -eq 3 && ${words[1]} == help ]]; then
+        _zklock_offer_subcommands settings
         return
     fi
     _zklock_read_help "${words[1]}"

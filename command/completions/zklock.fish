@@ -18,9 +18,18 @@ function __zklock_options # ARGUMENT... of zklock
     string replace -rf '^  (-.), --[a-z-]+ ?([A-Z]*) .*' '$1 $2' -- $help
 end
 
+function __zklock_subcommands
+    zklock --help 2>/dev/null | string match -rg '^  ([a-z]+)  '
+end
+
 # Prints what may stand where the cursor is. The settings that were typed are used, so that the same servers are asked.
 function __zklock_complete
     set -l words (commandline -opc)
+    if test "$words[2..]" = help
+        __zklock_subcommands
+        echo settings
+        return
+    end
     set -l current (commandline -ct)
     set -l of_all (__zklock_options help settings) '--config FILE'
     set -l known (__zklock_options $words[2] --help) $of_all
@@ -66,5 +75,5 @@ function __zklock_complete
 end
 
 complete -c zklock -f
-complete -c zklock -n 'test (count (commandline -opc)) -eq 1' -a '(zklock --help 2>/dev/null | string match -rg "^  ([a-z]+)  ") help'
+complete -c zklock -n 'test (count (commandline -opc)) -eq 1' -a '(__zklock_subcommands) help'
 complete -c zklock -n 'test (count (commandline -opc)) -gt 1' -a '(__zklock_complete)'

@@ -17,10 +17,10 @@ RUNS = "touch ran"
 
 # As zklock to the shell, but for what the servers would be asked. What is run in the end is written down.
 STUB = """#!/bin/sh
-case "$1 $2" in
-"ls -0") cat "$ANSWERS/resources" ;;
-"status -0") cat "$ANSWERS/nodes"; printf '%s\\0' "$@" >"$ANSWERS/asked" ;;
-"help settings" | --help* | *" --help") exec "$REAL" "$@" ;;
+case "$1 $2 $3" in
+"ls -0 "*) cat "$ANSWERS/resources" ;;
+"status -0 "*) cat "$ANSWERS/nodes"; printf '%s\\0' "$@" >"$ANSWERS/asked" ;;
+"help settings " | --help* | *" --help ") exec "$REAL" "$@" ;;
 *) printf '%s\\0' "$@" >"$ANSWERS/called.new" && mv "$ANSWERS/called.new" "$ANSWERS/called" ;;
 esac
 """
@@ -171,6 +171,8 @@ class Completes:
     def test_subcommands_options_and_commands(self):
         self.offer(["a b"])
         self.assertEqual(self.enter("zklock sta\tx"), ["status", "x"])
+        self.assertEqual(self.enter("zklock help dead\t"), ["help", "deadlocks"])
+        self.assertEqual(self.enter("zklock help sett\tx"), ["help", "settings", "x"])
         self.assertEqual(self.enter("zklock run --max\t5 -w 1 --also \t\tunshar\tx"),
                          ["run", "--max-hold", "5", "-w", "1", "--also", "a b", "a b", "unshare", "x"])
         self.assertEqual(self.enter("zklock run \t--nonbl\t -- unshar\t-x"),
