@@ -55,7 +55,7 @@ ZKL_API void zkl_report_free(void *report);
  *  in `data`: Curator's an IP address (nothing if the lock is revocable), kazoo's an identifier. */
 typedef struct zkl_identity {
     const char *host;       /* the name of the contender's machine, from gethostname() */
-    const char *process_id; /* on that machine, in decimal */
+    const char *process_id; /* of the contender's process, in decimal */
     const char *label;      /* of the contender's client: as in zkl_client_options */
     const char *owner;      /* as in zkl_lock_options, or the default; "" for a lent lock */
     /** The whole text, with '?' in place of each newline: the first 1,536 bytes at most. The other
@@ -252,11 +252,11 @@ ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char 
 /** A node, as the servers had it. */
 typedef struct zkl_node {
     size_t struct_size; /* of the library's struct; later versions append */
-    const void *data;   /* with a NUL behind it, which does not count */
-    size_t size;        /* in bytes */
+    const void *data;   /* what it contains; behind that is a NUL */
+    size_t size;        /* of data in bytes, without the NUL */
     int32_t version;    /* as zkl_transaction_set takes it */
-    int64_t made_ms;    /* since 1970, UTC, by the servers' clock, as is the next */
-    int64_t changed_ms; /* when its data were set; made_ms: never */
+    int64_t made_ms;    /* when it was made, since 1970 in UTC, by the servers' clock */
+    int64_t changed_ms; /* when its data were last set, by that clock; as made_ms: never */
     int64_t session_id; /* of an ephemeral node: the session whose end deletes it; else 0 */
     const char *acl;    /* as zkl_node_set_acl takes it. To those without ADMIN servers show the
                            hashes of digests as "x" */
@@ -264,7 +264,7 @@ typedef struct zkl_node {
 
 /**
  * Reads any node: for example, under a lock, what an earlier holder has written in a transaction
- * (zkl_transaction_begin), or what one of our own has become that ended with ZKL_UNKNOWN.
+ * (zkl_transaction_begin), or whether your own was applied that ended with ZKL_UNKNOWN.
  *
  * Like everything here it is what the client's server knows. A client with a single session
  * (zkl_client_information) that has been granted a lock, and reads then, reads whatever earlier
@@ -309,8 +309,8 @@ ZKL_API int zkl_node_set_acl(zkl_client *client, const char *path, const char *a
  *            contender can lose its parent twice in a row, and then pauses for up to 5 s.
  * only_look  1: removes nothing, and reports what it would have removed. 0: removes.
  * removed    receives the names of the nodes that were removed, first the stripes, without
- *            contenders. Free it with zkl_report_free. It is there also if a part could not be
- *            removed, for want of permission or of time; NULL if nothing was removed yet.
+ *            contenders. Free it with zkl_report_free. It is there also if only a part was removed,
+ *            for want of permission or of time; NULL if the second look could not be finished.
  *
  * Returns ZKL_OK, or a status named at the top of this header. After ZKL_NO_PERMISSION all are
  * removed that may be read and removed. Keep other empty nodes without data away from the lock

@@ -179,7 +179,7 @@ ZKL_CHECKED_API int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms,
  * that was opened with ZKL_DISPATCH_CALLER. It is readable while callbacks are pending: poll it for
  * POLLIN, level-triggered or edge-triggered, and call zkl_client_dispatch when it is readable. Do
  * not read, write or close it. A client has one such descriptor, and zkl_client_close closes it:
- * take it out of the loop before that. exec closes it too. A forked child must not use it.
+ * take it out of the loop before that. So does exec. A forked child must not use it.
  *
  * descriptor  receives it on ZKL_OK, else -1.
  *

@@ -111,7 +111,7 @@ ZKL_CHECKED_API int zkl_election_open(zkl_client *client, const char *resource,
                                       const zkl_election_options *options, zkl_election **election);
 
 /**
- * Campaigns: waits until this candidate leads. When the session expires meanwhile, it queues
+ * Campaigns and waits until this candidate leads. When the session expires meanwhile, it queues
  * again, at the tail, within the same deadline.
  *
  * timeout_ms  ZKL_FOREVER, or the deadline; 0: leads at once or not at all, as a try.
@@ -173,8 +173,8 @@ ZKL_CHECKED_API int zkl_election_campaign_async(zkl_election *election, int64_t 
 ZKL_API zkl_lock *zkl_election_lock(const zkl_election *election);
 
 /**
- * Resigns: says that this candidate has stopped its work. The next one is elected. Call it after a
- * loss too, before you campaign again.
+ * Resigns from the term: says that this candidate has stopped its work. The next one is elected.
+ * Call it after a loss too, before you campaign again.
  *
  * timeout_ms  how long to wait until the servers have confirmed it: ZKL_FOREVER, or >= 0; 0 does
  *             not wait.
@@ -209,9 +209,9 @@ ZKL_API int zkl_election_resign_async(zkl_election *election, int64_t timeout_ms
                                       zkl_status_callback *callback, void *arg);
 
 /**
- * Ends a campaign, resigns as with a timeout of 0, and frees the handle. NULL is allowed. Waits
- * only for a call or callback of this handle that is running in another thread. May be called from
- * a callback. In a forked child it does nothing.
+ * Closes a candidate: ends a campaign, resigns as with a timeout of 0, and frees the handle. NULL
+ * is allowed. Waits only for a call or callback of this handle that is running in another thread.
+ * May be called from a callback. In a forked child it does nothing.
  */
 ZKL_API void zkl_election_close(zkl_election *election);
 

@@ -21,12 +21,14 @@ typedef enum zkl_lock_state {
     ZKL_STATE_HELD = 2,      /* held, as far as is known */
     ZKL_STATE_SUSPECT = 3,   /* held, as far as is known, but without a connection or an answer */
     ZKL_STATE_LOST = 4,      /* was held, and is lost; stays so until it is released */
-    ZKL_STATE_RELEASING = 5, /* a thread waits in zkl_lock_release, or its callback is owed */
+    ZKL_STATE_RELEASING = 5, /* a thread waits in zkl_lock_release, or the callback of
+                                zkl_lock_release_async is owed */
     ZKL_STATE_REVOKE_REQUESTED = 6, /* still held, and somebody asks for it: in state callbacks */
     ZKL_STATE_CONTENDED = 7         /* still held, and somebody waits for it: in state callbacks */
 } zkl_lock_state;
 
-/** The name of a state. Returns a static string, for example "held", never NULL. Does not block. */
+/** The name of a state. Returns a static string, for example "held"; "unknown" for any other
+ *  number. Does not block. */
 ZKL_API const char *zkl_lock_state_name(int state);
 
 /** A change in the state of a lock that is held. Valid during the callback only. */
@@ -38,8 +40,8 @@ typedef struct zkl_lock_event {
     int reason;           /* LOST: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT or
                              ZKL_NODE_DELETED; else ZKL_OK */
     int64_t token;        /* of the grant that it is about */
-    const char *resource; /* which it is about, as the application named it; "" for all of a set.
-                             Valid until the handle is closed */
+    const char *resource; /* which the event is about, as the application named it; "" for all of a
+                             set. Valid until the handle is closed */
     int64_t local_number; /* as in zkl_grant */
 } zkl_lock_event;
 

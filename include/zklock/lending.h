@@ -22,9 +22,9 @@ extern "C" {
  * Handles of one client with the same resource and the same values of hand_offs, hand_off_ms,
  * retain_ms, fail_on_session_expiry, revocable, node_acl and parent_acl share one place in the
  * queue for each mode: the client keeps the node, and lends it to one of them after the other
- * (readers: together; one who cannot share it at once, as after a reconnect, makes another). A
- * grant that passes from handle to handle asks nothing of the servers. hand_offs or retain_ms must
- * be set.
+ * (to readers together; one that cannot share it at once, as after a reconnect, makes another
+ * node). A grant that passes from handle to handle asks nothing of the servers. hand_offs or
+ * retain_ms must be set.
  *
  * This departs from strict FIFO. Once the client has heard that somebody else waits, it passes the
  * lock on at most hand_offs times more; then its place goes to the tail. So somebody of another

@@ -30,7 +30,8 @@ typedef enum zkl_mode {
                           exclusive */
 } zkl_mode;
 
-/** The name of a mode. Returns a static string, for example "read", never NULL. Does not block. */
+/** The name of a mode. Returns a static string, for example "read"; "unknown" for ZKL_OTHER_MODE
+ *  and any other number. Does not block. */
 ZKL_API const char *zkl_lock_mode_name(int mode);
 
 /**

@@ -66,8 +66,8 @@ typedef enum zkl_log_event {
 #undef ZKL_LOG_EVENT_ENUM
 } zkl_log_event;
 
-/** The name of a log event. Returns a static string, for example "acquired", never NULL. Does not
- *  block. */
+/** The name of a log event. Returns a static string, for example "acquired"; "unknown" for any
+ *  other number. Does not block. */
 ZKL_API const char *zkl_log_event_name(int event);
 
 /**
@@ -162,7 +162,7 @@ ZKL_API int zkl_client_write_record(zkl_client *client, const char *path);
  * Any thread, also in a callback; it must have returned before zkl_client_close is
  * called. Does not block; locks and news from the servers wait while the numbers are copied.
  * Returns ZKL_OK, ZKL_BUFFER_TOO_SMALL or ZKL_INVALID_ARGUMENT (also if metrics is 0). On all but
- * the first two *length is 0.
+ * ZKL_OK and ZKL_BUFFER_TOO_SMALL *length is 0.
  *
  * Rule: Prometheus, "Exposition formats", "Text-based format".
  */

@@ -19,16 +19,18 @@ extern "C" {
 #define ZKL_ACL_ENTRIES_MAX 16
 /** Most credentials of a client. */
 #define ZKL_CREDENTIALS_MAX 16
-/** Longest scheme and longest secret of a credential, in bytes. */
+/** Longest scheme of a credential, in bytes without the NUL. */
 #define ZKL_SCHEME_MAX 31
+/** Longest secret of a credential, and longest password, in bytes. */
 #define ZKL_SECRET_MAX 4096
 
 /** A secret that shows the servers who a client is (zkCli's addauth). */
 typedef struct zkl_credential {
     size_t struct_size; /* see ZKL_CREDENTIAL_INIT */
-    const char *scheme; /* NULL: "digest"; or another that the servers know */
-    const void *secret; /* digest: "user:password" */
-    size_t size;        /* of the secret, in bytes */
+    const char *scheme; /* "digest", or another that the servers know, of at most ZKL_SCHEME_MAX
+                           bytes. NULL: "digest" */
+    const void *secret; /* of the scheme digest: "user:password", without its NUL */
+    size_t size;        /* of the secret, in bytes; at most ZKL_SECRET_MAX */
 } zkl_credential;
 
 #define ZKL_CREDENTIAL_INIT ZKL_SIZED(zkl_credential)
@@ -49,12 +51,12 @@ typedef struct zkl_credential {
  */
 typedef int zkl_credential_callback(void *arg, size_t index, zkl_credential *credential);
 
-/** ACLs of the nodes that zklock creates, in the syntax of ZooKeeper's command line: entries
- *  "scheme:id:permissions" with commas between them. The permissions are letters: c (create
+/** An ACL that allows everybody everything. ACLs are in the syntax of ZooKeeper's command line:
+ *  entries "scheme:id:permissions" with commas between them. The permissions are letters: c (create
  *  children), d (delete children), r (read), w (write), a (set the ACL). docs/security.md has the
  *  permissions that each feature needs. */
 #define ZKL_ACL_OPEN "world:anyone:cdrwa"
-/** For clients that have shown one of the creator's credentials. */
+/** An ACL for clients that have shown one of the credentials of the node's creator. */
 #define ZKL_ACL_AUTHENTICATED "auth::cdrwa"
 
 /** Who a client is, how its nodes are protected, and how it connects. */
@@ -75,7 +77,7 @@ typedef struct zkl_security {
      * nodes say that they are; docs/security.md has what follows.
      *
      * Nodes are not protected, and nothing else changes, if the servers refuse the scheme digest
-     * (the session opens again without it), and if node_acl or parent_acl here has the scheme auth
+     * (the session opens again without it), or if node_acl or parent_acl here has the scheme auth
      * while the client has identities that zklock does not know: a TLS certificate, a SASL login,
      * or credentials that are no digests in plain ASCII.
      *
@@ -85,7 +87,7 @@ typedef struct zkl_security {
      * may not delete there: such a client could feign a release.
      */
     int32_t unprotected;
-    /** Gives the credentials in place of `credentials`; NULL: those. */
+    /** Gives the client its credentials. NULL: it has those of `credentials`. */
     zkl_credential_callback *credential_callback;
     void *credential_arg; /* passed to it */
     /** ACL of the nodes of locks; NULL: ZKL_ACL_OPEN, as Curator's default. Whoever waits must be
@@ -117,7 +119,8 @@ typedef struct zkl_security {
     /** A file in PEM: the private key of that certificate. One that everybody may read is
      *  refused. */
     const char *tls_key_file;
-    /** NULL: the key is not encrypted. Copied, and wiped when the client is closed. */
+    /** What the key is encrypted with, of at most ZKL_SECRET_MAX bytes. NULL: it is not encrypted.
+     *  Copied, and wiped when the client is closed. */
     const char *tls_key_password;
     /** A server's certificate must be for one of these names: host names, and addresses (IPv6 in
      *  brackets), with commas between them. They are looked for in its subjectAltName only. NULL:
@@ -131,7 +134,8 @@ typedef struct zkl_security {
     const char *sasl_mechanism;
     /** The name that the client logs in with. NULL: "". */
     const char *sasl_user;
-    /** Copied, and wiped when the client is closed. At most ZKL_SECRET_MAX bytes. */
+    /** The password of that name, of at most ZKL_SECRET_MAX bytes. NULL: "", or that of
+     *  sasl_password_file. Copied, and wiped when the client is closed. */
     const char *sasl_password;
     /** In place of sasl_password: a file whose first line is the password, read at each login. One
      *  that everybody may read is refused. */
@@ -152,7 +156,8 @@ typedef struct zkl_security {
  * credentials  as in zkl_security; they are copied, and the copies of the old ones wiped.
  *              NULL if count is 0. A client with a credential_callback takes none: that is called
  *              again, from index 0 on.
- * count        0: the client shows none, or those of its callback.
+ * count        how many there are, at most ZKL_CREDENTIALS_MAX. 0: the client shows none, or those
+ *              of its callback.
  *
  * Returns at once; the change happens in the background. Each session connects again with a new
  * handle of libzookeeper, as after a disconnection (locks are ZKL_SUSPECT meanwhile, and a try may

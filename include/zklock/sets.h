@@ -20,8 +20,8 @@ extern "C" {
 typedef struct zkl_lock_member {
     size_t struct_size;   /* see ZKL_LOCK_MEMBER_INIT */
     const char *resource; /* as for zkl_lock_open */
-    zkl_mode mode;        /* not ZKL_AS_OPENED */
-    int32_t permits;      /* with ZKL_EXCLUSIVE: of the semaphore; 0: a lock */
+    zkl_mode mode;        /* in which the set acquires it; not ZKL_AS_OPENED */
+    int32_t permits;      /* as in zkl_lock_options; other than 0 only with ZKL_EXCLUSIVE */
 } zkl_lock_member;
 
 #define ZKL_LOCK_MEMBER_INIT ZKL_SIZED(zkl_lock_member)

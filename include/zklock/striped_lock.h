@@ -56,7 +56,7 @@ ZKL_API int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes)
  *               owner. The others must keep their initial values.
  * striped_lock  receives the handle on ZKL_OK, else NULL. Close it with zkl_striped_lock_close.
  *
- * Does not block. Returns what zkl_lock_open does.
+ * Does not block. Returns ZKL_OK or ZKL_INVALID_ARGUMENT (also if another option is set).
  */
 ZKL_CHECKED_API int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stripes,
                                           const zkl_lock_options *options,

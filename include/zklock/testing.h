@@ -63,10 +63,10 @@ typedef struct zkl_testing_options {
     size_t struct_size; /* see ZKL_TESTING_OPTIONS_INIT */
     /** All random choices are drawn from it. 0: 1. */
     uint64_t seed;
-    /** At most 9. 0: 3. */
+    /** How many there are, at most 9. 0: 3. */
     uint32_t servers;
-    /** 10 to 60000: tickTime. Session timeouts are clamped to 2 to 20 ticks, as real servers
-     *  do, and sessions end at the end of a tick. 0: 2000, ZooKeeper's usual tick. */
+    /** 10 to 60000: tickTime. Session timeouts are clamped to 2 to 20 ticks, as by real
+     *  servers, and sessions end at the end of a tick. 0: 2000, ZooKeeper's usual tick. */
     int32_t tick_ms;
     /** In virtual time. A longer run ends the program, because some task waits for ever. 0: an
      *  hour. */
@@ -131,7 +131,7 @@ ZKL_API void zkl_testing_expectation_failed(const char *file, int line, const ch
 /** Virtual time since zkl_testing_begin. */
 ZKL_API int64_t zkl_testing_now_ms(void);
 
-/** Waits while virtual time passes. 0: lets other tasks take their turns, at this moment. */
+/** Waits for `ms` of virtual time. 0: lets other tasks take their turns, at this moment. */
 ZKL_API void zkl_testing_sleep(int64_t ms);
 
 /**
@@ -182,7 +182,7 @@ ZKL_API zkl_testing_process *zkl_testing_process_make(void);
 ZKL_API void zkl_testing_process_enter(zkl_testing_process *process);
 
 /**
- * Stops a process for this long, as SIGSTOP, swapping or the move of a virtual machine do: none of
+ * Stops a process for `ms`, as SIGSTOP, swapping or the move of a virtual machine do: none of
  * its tasks runs, the servers hear nothing from it, and what they send waits. When it continues,
  * its clients find out what became of their sessions. To outlast the session, choose more than the
  * session timeout and a tick.
@@ -252,8 +252,8 @@ ZKL_API void zkl_testing_elect_leader(void);
 /** Slows the servers down: for for_ms, every commit takes by_ms longer, as with slow disks. */
 ZKL_API void zkl_testing_slow_servers(int64_t by_ms, int64_t for_ms);
 /**
- * Lets things go wrong at random, this often in a million messages: a connection breaks, and the
- * request is carried out, or not, or late; a message or a commit is slow; a server takes no
+ * Lets things go wrong at random, with `per_million` of a million messages: a connection breaks,
+ * and the request is carried out, or not, or late; a message or a commit is slow; a server takes no
  * connection. 10,000 is a lot. 0 ends it.
  */
 ZKL_API void zkl_testing_set_failure_rate(uint32_t per_million);
@@ -280,8 +280,8 @@ ZKL_API void zkl_testing_add_contender(const char *resource_path, zkl_mode mode,
 
 /**
  * Deletes a node by hand, whoever owns it (zkl_grant.node, for example), as an administrator may
- * do. Returns 1, or 0 if it does not exist or has children. Waits if the servers are electing a
- * leader.
+ * do. Waits if the servers are electing a leader. Returns 1, or 0 if it does not exist or has
+ * children.
  */
 ZKL_API int zkl_testing_delete_node(const char *path);
 

@@ -53,7 +53,8 @@ typedef struct zkl_transaction zkl_transaction;
 #define ZKL_ANY_VERSION (-1)
 
 /** Flags of a create, to be combined. An ephemeral node is deleted at the end of the client's
- *  session. A sequential node gets ten digits after its name: the next number of its parent. */
+ *  session. A sequential node gets ten digits after its name: the next number of its parent. A
+ *  persistent node is neither. */
 enum { ZKL_CREATE_PERSISTENT = 0, ZKL_CREATE_EPHEMERAL = 1, ZKL_CREATE_SEQUENTIAL = 2 };
 
 /**
@@ -92,10 +93,11 @@ ZKL_API int zkl_transaction_check(zkl_transaction *transaction, const char *path
 /** Which operation failed, and why. Plain data. */
 typedef struct zkl_transaction_result {
     size_t struct_size;   /* see ZKL_TRANSACTION_RESULT_INIT */
-    int failed_operation; /* counted from 0 in the order of their addition; -1: none */
-    int failed_status;    /* of it: ZKL_NO_NODE, ZKL_NODE_EXISTS, ZKL_BAD_VERSION, ZKL_NOT_EMPTY,
-                             ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED or ZKL_SERVER_REFUSED (such as a
-                             child of an ephemeral node); else ZKL_OK */
+    int failed_operation; /* from 0, in the order of addition; -1: none */
+    int failed_status;    /* why it failed: ZKL_NO_NODE, ZKL_NODE_EXISTS, ZKL_BAD_VERSION,
+                             ZKL_NOT_EMPTY, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED or
+                             ZKL_SERVER_REFUSED (such as a child of an ephemeral node); else
+                             ZKL_OK */
 } zkl_transaction_result;
 
 #define ZKL_TRANSACTION_RESULT_INIT ZKL_SIZED(zkl_transaction_result)

@@ -176,7 +176,7 @@ typedef struct zkl_client_options {
      *  ZKL_RECORDED_EVENTS_MIN to ZKL_RECORDED_EVENTS_MAX. 0: ZKL_RECORDED_EVENTS_DEFAULT.
      *  ZKL_NONE: none are kept. observability.h says what they cost. */
     int32_t recorded_events;
-    /** Which thread runs the state callbacks, and those of calls that end in _async. */
+    /** Which thread runs the callbacks of the client and of its handles. */
     zkl_dispatch dispatch;
     /** If the library detects that its own state is corrupt, it writes the record to this directory
      *  as zklock-PID-NUMBER-CLOCK.record, names the file on stderr, and aborts the program, because
@@ -215,7 +215,7 @@ typedef struct zkl_client_options {
  *
  * Blocks for at most connect_timeout_ms (and name resolution). Returns ZKL_OK,
  * ZKL_DISCONNECTED (no session in time, or no host could be resolved; zkl_error_message says why
- * the latest attempt failed), ZKL_AUTH_FAILED (zkl_error_message says what they refused),
+ * the latest attempt failed), ZKL_AUTH_FAILED (zkl_error_message says what the servers refused),
  * ZKL_LEASE_IMPOSSIBLE (the servers granted no more than about three and a half ticks) or
  * ZKL_UNSUPPORTED. On any status but ZKL_OK nothing is left running.
  */
@@ -262,7 +262,7 @@ typedef struct zkl_client_information {
     uint64_t sessions_expired;  /* how many sessions this client has lost */
     uint32_t sessions;          /* how many it has now */
     uint64_t pending_deletions; /* nodes whose deletion is not yet confirmed */
-    const char *lock_root;      /* below the chroot; valid until the client is closed */
+    const char *lock_root;      /* in use, without the chroot; valid until the client is closed */
 } zkl_client_information;
 
 #define ZKL_CLIENT_INFORMATION_INIT ZKL_SIZED(zkl_client_information)
@@ -317,9 +317,8 @@ typedef enum zkl_naming {
 /** What a contender is opened with. 0 and NULL are the default of each field. */
 typedef struct zkl_lock_options {
     size_t struct_size; /* see ZKL_LOCK_OPTIONS_INIT */
-    /** If the session expires during an acquire: 0: join the queue again, at its
-     *  tail, in the next session and within the same deadline. 1: return
-     *  ZKL_SESSION_EXPIRED. */
+    /** 0: if the session expires during an acquire, it joins the queue again, at its tail, in the
+     *  next session and within the same deadline. 1: it returns ZKL_SESSION_EXPIRED. */
     int fail_on_session_expiry;
     /** 1: the thread that holds the lock may acquire it again through this
      *  handle, at once and without a request, and must release it as often. A
@@ -331,19 +330,20 @@ typedef struct zkl_lock_options {
     /** 0: no limit. Otherwise a lock that is held for longer is ZKL_LOST, with the
      *  reason ZKL_HOLD_LIMIT, and its node is deleted, so that others can proceed. */
     int64_t max_hold_ms;
-    /** NULL: no callback; zkl_lock_check returns the state too. */
+    /** Receives what becomes of the lock while it is held (events.h). NULL: no callback;
+     *  zkl_lock_check returns the state too. */
     zkl_lock_state_callback *state_callback;
     void *state_arg; /* passed to it */
     /** 0: a lock. Otherwise a semaphore with this many permits, at most ZKL_PERMITS_MAX, of
      *  which the handle acquires one, in the mode ZKL_EXCLUSIVE. All users of the resource must
      *  set the same value. An acquire that finds an earlier request with another value, or
      *  for a plain lock, fails with ZKL_USED_DIFFERENTLY. (A plain lock behind permits, of a
-     *  client that knows nothing of semaphores, waits for them all.) So does one that finds a
-     *  semaphore of Curator or kazoo there, which cannot be shared: children of the resource
+     *  client that knows nothing of semaphores, waits for them all.) It also fails so if it finds
+     *  a semaphore of Curator or kazoo, which cannot be shared: children of the resource
      *  named "leases" and "locks", or one named by a random UUID without dashes. A waiter watches
      *  `permits` nodes, and each session of a client has room for 512 KB of watched paths:
      *  for about two thousand waiters for one of 2 permits, or six for one of 1,000. A
-     *  holder counts as any lock. An acquire for which no session has room fails with
+     *  holder needs as much as that of a lock. An acquire for which no session has room fails with
      *  ZKL_TOO_MANY_REQUESTS, and one that could never have room with ZKL_INVALID_ARGUMENT. */
     int32_t permits;
     /** 0: no limit. Otherwise an acquire that would have to wait fails with ZKL_QUEUE_FULL,
@@ -362,7 +362,7 @@ typedef struct zkl_lock_options {
      *  thread acquires for several jobs, or if one job acquires in several threads or
      *  asynchronously: one value for all locks of a job, another for each job. It counts within
      *  its session, but if it begins with ZKL_OWNER_SHARED it is one owner wherever it occurs,
-     *  for a job of several processes: add what nobody else has, as a UUID. With a slash and
+     *  for a job of several processes: add what nobody else has, such as a UUID. With a slash and
      *  more behind that it is a part of the job: while it waits, so does the job; the other
      *  parts do not. At most ZKL_OWNER_MAX bytes of UTF-8 without control characters. */
     const char *owner;
@@ -376,7 +376,7 @@ typedef struct zkl_lock_options {
     int32_t tell_contended;
     /** 1: the state callback, which must be set, also receives ZKL_STATE_HELD for each grant:
      *  exactly once, and before all its other callbacks, even if the grant was released or lost
-     *  before the callback's turn (see `token`). 0: only what changes later. */
+     *  before the callback's turn (compare its `token`). 0: only what changes later. */
     int32_t tell_granted;
     /** A text for others to read, stored as the line note= in the data of the lock's node.
      *  Observers of election.h receive the note of a leader. At most ZKL_NOTE_MAX bytes of UTF-8
@@ -390,7 +390,7 @@ typedef struct zkl_lock_options {
      *  zkl_security). 0: nobody can ask for it, unless the client's nodes are not protected
      *  anyway. */
     int32_t revocable;
-    /** Whose names its nodes have. All others: see zkl_naming. */
+    /** Whose names its nodes have, and so which libraries wait for them. */
     zkl_naming naming;
     /** Handles of this client share one place in the queue (lending.h); needed during zkl_lock_open
      *  only. NULL: each acquire makes a node of its own. */
@@ -426,7 +426,7 @@ typedef struct zkl_grant {
      *  conflict, nor do holders of permits: do not fence by comparing their tokens. */
     int64_t token;
     zkl_mode mode;                 /* how it is held */
-    int32_t stripe;                /* of a striped lock (striped_lock.h); else 0 */
+    int32_t stripe;                /* which one, of a striped lock (striped_lock.h); else 0 */
     int64_t waited_ms;             /* from the call of the acquire to the grant */
     char node[ZKL_NODE_PATH_SIZE]; /* full path of the lock's node; of a set: the first one's */
     /** The second half of the token of a handle with `lending`: of two conflicting grants with the
@@ -445,9 +445,9 @@ typedef struct zkl_grant {
  * timeout_ms  ZKL_FOREVER, or one deadline for everything: connecting,
  *             queueing, waiting, retrying. 0 tries: if another contender is
  *             in the way it returns ZKL_BUSY after one read and writes
- *             nothing. (ZKL_BUSY may be stale: who was in the way may have left,
- *             and may have been this handle, if it did not wait for the end of
- *             its release or its last acquire failed. A try that finds the way
+ *             nothing. (ZKL_BUSY may be stale: the contender in the way may have
+ *             left. It may have been this handle itself, if its last acquire failed,
+ *             or it did not wait for the end of its release. A try that finds the way
  *             free must queue to be sure; the loser of two concurrent tries
  *             deletes its node and waits for that reply.)
  * grant       receives the grant on ZKL_OK; may be NULL.
@@ -545,10 +545,10 @@ ZKL_CHECKED_API int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms);
 /** What zkl_lock_info says of a handle. */
 typedef struct zkl_lock_information {
     size_t struct_size;         /* see ZKL_LOCK_INFORMATION_INIT */
-    zkl_lock_state state;       /* never REVOKE_REQUESTED or CONTENDED */
+    zkl_lock_state state;       /* now; never REVOKE_REQUESTED or CONTENDED */
     int lost_reason;            /* LOST: as in zkl_lock_event; else ZKL_OK */
     zkl_mode mode;              /* of the grant; this and the next three are 0 without one */
-    int64_t token;              /* HELD, SUSPECT and LOST */
+    int64_t token;              /* as in zkl_grant */
     uint32_t holds;             /* 1, or how often a reentrant handle was acquired */
     int64_t held_ms;            /* since the grant */
     int64_t lease_left_ms;      /* as in zkl_lock_check */

@@ -158,13 +158,14 @@ def merged(written):
 
 def constants_section(book, names, shown):
     """Those that the page names, with their values. A smallest and a largest value are told of together."""
-    told = {}
+    together = {}
     for one in book.macros.values():
-        if one.name in names.mentioned - shown and not one.name.endswith(("_INIT", "_LIST")) and not one.parameters:
-            told.setdefault(re.sub(r"_(?:MIN|MAX)(?=_|$)", "_", one.name) if is_bound(book, one) else one.name, []).append(one)
+        if one.name not in shown and not one.name.endswith(("_INIT", "_LIST")) and not one.parameters:
+            name = re.sub(r"_(?:MIN|MAX)(?=_|$)", "_", one.name) if is_bound(book, one) else one.name
+            together.setdefault(name, []).append(one)
     terms = [(", ".join(one.name for one in found),
               [Text(f"{' and '.join(map(value_of, found))}. {' '.join(book.comment_of(found[0]).split())}")])
-             for _, found in sorted(told.items())]
+             for _, found in sorted(together.items()) if any(one.name in names.mentioned for one in found)]
     return [".Sh CONSTANTS"] + mdoc.write([Terms(terms)], book.names(), is_first=True) if terms else []
 
 
