@@ -109,7 +109,7 @@ ZKL_API int zkl_queue_describe(zkl_client *client, const char *resource, int64_t
 
 /* ---- All resources ---------------------------------------------------------- */
 
-/** One resource that has a node, or one stripe. */
+/** One resource or stripe that has a node. */
 typedef struct zkl_resource {
     size_t struct_size; /* of the library's struct; later versions append */
     const char *name;   /* below the lock root, as zkl_lock_open takes it; or a stripe */
@@ -117,7 +117,7 @@ typedef struct zkl_resource {
     int status;         /* ZKL_OK, or why it could not be read: then contenders is 0 */
 } zkl_resource;
 
-/** Resources and stripes, in the order that the function says. */
+/** Resources and stripes. The function that made the list says in which order. */
 typedef struct zkl_resource_list {
     size_t count;                         /* how many resources and stripes there are */
     const zkl_resource *const *resources; /* `count` of them, followed by a NULL */
@@ -249,7 +249,7 @@ ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char 
 
 /* ---- Any node -------------------------------------------------------------------- */
 
-/** A node, as the servers had it. */
+/** What zkl_node_read has found: a node, as the servers had it. */
 typedef struct zkl_node {
     size_t struct_size; /* of the library's struct; later versions append */
     const void *data;   /* what it contains; behind that is a NUL */
@@ -298,12 +298,13 @@ ZKL_API int zkl_node_set_acl(zkl_client *client, const char *path, const char *a
 /* ---- Parents that nobody needs any more ------------------------------------------ */
 
 /**
- * Removes the nodes of resources directly under the lock root, and of their stripes, that have no
- * children and no data, and have not changed for idle_ms: first the stripes, and then a resource
- * that had no other children. Servers do not report when a node's children last changed, so it
- * looks twice, idle_ms apart, and blocks for at least that long. It is safe while others come and
- * go: the servers refuse to delete a node that has children, and a contender that finds the node
- * missing makes it again. Sequence numbers then restart at 0; fencing tokens keep rising.
+ * Removes idle nodes of resources directly under the lock root, and of their stripes: those that
+ * have no children and no data, and have not changed for idle_ms. It removes the stripes first, and
+ * then a resource that had no other children. Servers do not report when a node's children last
+ * changed, so it looks twice, idle_ms apart, and blocks for at least that long. It is safe while
+ * others come and go: the servers refuse to delete a node that has children, and a contender that
+ * finds the node missing makes it again. Sequence numbers then restart at 0; fencing tokens keep
+ * rising.
  *
  * idle_ms    from 0 (does not wait) to below timeout_ms. Use a minute or more: with a short value a
  *            contender can lose its parent twice in a row, and then pauses for up to 5 s.

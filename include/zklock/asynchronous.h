@@ -136,7 +136,7 @@ ZKL_API int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const v
                                      zkl_status_callback *callback, void *arg);
 
 /**
- * Upgrades a read lock to a write lock, as a try, without blocking. The statuses are as in
+ * Upgrades a read lock to a write lock without blocking, as a try. The statuses are as in
  * zkl_lock_try_upgrade().
  *
  * owner     ignored by a handle that is not reentrant.
@@ -166,10 +166,10 @@ ZKL_CHECKED_API int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner
  * callback  not NULL.
  *
  * Several may be outstanding on one handle. Does not block; any thread, also in a callback. Returns
- * ZKL_OK: the callback will be called, with ZKL_OK, ZKL_LOST, ZKL_SUSPECT (not known), ZKL_NOT_HELD
- * (released meanwhile), ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED, ZKL_NO_MEMORY, ZKL_CLOSED (the
- * client), or if the handle is closed meanwhile ZKL_CANCELLED or ZKL_SUSPECT. Or it was not
- * begun: ZKL_LOST or ZKL_NOT_HELD.
+ * ZKL_OK: the callback will be called, with ZKL_OK, ZKL_LOST, ZKL_SUSPECT (not known; also if the
+ * handle was closed after it was sent), ZKL_NOT_HELD (released meanwhile), ZKL_NO_PERMISSION,
+ * ZKL_SERVER_REFUSED, ZKL_NO_MEMORY, ZKL_CLOSED or ZKL_CANCELLED (the handle was closed before it
+ * was sent). Or it was not begun: ZKL_LOST or ZKL_NOT_HELD.
  */
 ZKL_CHECKED_API int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms,
                                           zkl_status_callback *callback, void *arg);

@@ -288,8 +288,8 @@ ZKL_CHECKED_API int zkl_election_observe(zkl_client *client, const char *resourc
 
 /**
  * Ends the observation, and frees the handle. NULL is allowed. No callback begins once it has
- * returned. Waits for a callback running in another thread. May be called from the callback. In a
- * forked child it does nothing.
+ * returned. Waits only for a callback that is running in another thread. May be called from the
+ * callback. In a forked child it does nothing.
  */
 ZKL_API void zkl_observer_close(zkl_observer *observer);
 

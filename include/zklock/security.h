@@ -59,7 +59,7 @@ typedef int zkl_credential_callback(void *arg, size_t index, zkl_credential *cre
 /** An ACL for clients that have shown one of the credentials of the node's creator. */
 #define ZKL_ACL_AUTHENTICATED "auth::cdrwa"
 
-/** Who a client is, how its nodes are protected, and how it connects. */
+/** Who a client is, how its nodes are protected, how it connects. */
 typedef struct zkl_security {
     size_t struct_size; /* see ZKL_SECURITY_INIT */
     /** Who the client is: shown to the servers when a session is opened, before anything else. The

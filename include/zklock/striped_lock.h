@@ -34,7 +34,7 @@ extern "C" {
  *  are used up. */
 #define ZKL_ANY_STRIPE (-2)
 
-/** One contender. One acquire, hold or release at a time. */
+/** One contender for the stripes of a resource. One acquire, hold or release at a time. */
 typedef struct zkl_striped_lock zkl_striped_lock;
 
 /**
@@ -45,7 +45,7 @@ typedef struct zkl_striped_lock zkl_striped_lock;
 ZKL_API int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes);
 
 /**
- * Opens a contender. No I/O.
+ * Opens a contender for the stripes of a resource. No I/O.
  *
  * resource      as for zkl_lock_open. The path of a stripe, <lock_root>/<resource>/stripe-0000, has
  *               at most ZKL_RESOURCE_MAX bytes.
@@ -63,7 +63,7 @@ ZKL_CHECKED_API int zkl_striped_lock_open(zkl_client *client, const char *resour
                                           zkl_striped_lock **striped_lock);
 
 /**
- * Acquires a stripe, any stripe, or all.
+ * Acquires one stripe, any free one or all.
  *
  * stripe  a number from 0 on, for example of zkl_stripe_of_key with the number of stripes that the
  *         handle was opened with; ZKL_ANY_STRIPE or ZKL_ALL_STRIPES.
@@ -119,11 +119,11 @@ ZKL_API void zkl_striped_lock_close(zkl_striped_lock *striped_lock);
 /* ---- Asynchronous calls ------------------------------------------------- */
 
 /**
- * Acquires a stripe, any stripe, or all, without blocking. stripe, mode and timeout_ms are as in
- * zkl_striped_lock_acquire(). The rules are as in zkl_lock_acquire_async(): if it returns ZKL_OK
- * its callback comes exactly once, whatever happens. If the handle is closed first, the callback
- * comes later, with ZKL_CANCELLED: so `arg` must live until then. If it returns anything else, the
- * callback never comes.
+ * Acquires one stripe, any free one or all, without blocking. Its stripe, mode and timeout_ms are
+ * as in zkl_striped_lock_acquire(). The rules are as in zkl_lock_acquire_async(): if it returns
+ * ZKL_OK its callback comes exactly once, whatever happens. If the handle is closed first, the
+ * callback comes later, with ZKL_CANCELLED: so `arg` must live until then. If it returns anything
+ * else, the callback never comes.
  *
  * With ZKL_ANY_STRIPE the next stripe is tried on the thread that runs the client's callbacks. With
  * ZKL_DISPATCH_CALLER each failed try counts as one callback of zkl_client_dispatch.

@@ -131,7 +131,7 @@ ZKL_API void zkl_testing_expectation_failed(const char *file, int line, const ch
 /** Virtual time since zkl_testing_begin. */
 ZKL_API int64_t zkl_testing_now_ms(void);
 
-/** Waits for `ms` of virtual time. 0: lets other tasks take their turns, at this moment. */
+/** Waits while virtual time passes, for `ms`. 0: lets other tasks take their turns, now. */
 ZKL_API void zkl_testing_sleep(int64_t ms);
 
 /**
@@ -177,15 +177,15 @@ typedef struct zkl_testing_process zkl_testing_process;
 /** Makes one more process. Main is in the first one, process 0 in the trace. */
 ZKL_API zkl_testing_process *zkl_testing_process_make(void);
 
-/** Moves the calling task (or main) to a process: whatever it opens and starts from now on belongs
+/** Moves the caller, a task or main, to a process: whatever it opens and starts from now on belongs
  *  to that process. NULL: the first one. */
 ZKL_API void zkl_testing_process_enter(zkl_testing_process *process);
 
 /**
- * Stops a process for `ms`, as SIGSTOP, swapping or the move of a virtual machine do: none of
- * its tasks runs, the servers hear nothing from it, and what they send waits. When it continues,
- * its clients find out what became of their sessions. To outlast the session, choose more than the
- * session timeout and a tick.
+ * Stops a process for a while (`ms`), as SIGSTOP, swapping or the move of a virtual machine do:
+ * none of its tasks runs, the servers hear nothing from it, and what they send waits. When it
+ * continues, its clients find out what became of their sessions. To outlast the session, choose
+ * more than the session timeout and a tick.
  *
  * process  NULL: the caller's own. Then this waits: call it where your code is to be
  *          stopped, for example in the store that the lock protects. For another process it
@@ -215,7 +215,7 @@ ZKL_API void zkl_testing_expire_session(zkl_client *client);
 ZKL_API void zkl_testing_disconnect(zkl_client *client, int64_t ms);
 
 /**
- * Cuts the client's connections silently for `ms`, as when a switch fails or a firewall forgets a
+ * Cuts the client's connections silently, for `ms`, as when a switch fails or a firewall forgets a
  * connection: messages vanish, and neither side notices. The client finds out when it has had no
  * answer for two thirds of its session timeout. Its old connections stay dead.
  */
@@ -252,7 +252,7 @@ ZKL_API void zkl_testing_elect_leader(void);
 /** Slows the servers down: for for_ms, every commit takes by_ms longer, as with slow disks. */
 ZKL_API void zkl_testing_slow_servers(int64_t by_ms, int64_t for_ms);
 /**
- * Lets things go wrong at random, with `per_million` of a million messages: a connection breaks,
+ * Lets things go wrong at random (in `per_million` of a million messages): a connection breaks,
  * and the request is carried out, or not, or late; a message or a commit is slow; a server takes no
  * connection. 10,000 is a lot. 0 ends it.
  */

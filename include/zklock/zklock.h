@@ -716,7 +716,7 @@ static inline void zkl_scope_release(zkl_lock **lock) {
 }
 
 /**
- * Closes the handle, and so releases the lock, wherever the scope ends:
+ * Closes the handle wherever the scope ends, and so releases the lock:
  *
  *     ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL;
  *     int status = zkl_lock_open(client, "stock", NULL, &lock);
@@ -724,7 +724,7 @@ static inline void zkl_scope_release(zkl_lock **lock) {
 #define ZKL_CLOSE_AT_SCOPE_END __attribute__((cleanup(zkl_scope_close)))
 
 /**
- * Releases the lock, and keeps the handle, wherever the scope ends. Declare it once the lock is
+ * Releases the lock wherever the scope ends, and keeps the handle. Declare it once the lock is
  * held:
  *
  *     ZKL_RELEASE_AT_SCOPE_END zkl_lock *held = lock;

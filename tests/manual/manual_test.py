@@ -76,6 +76,7 @@ class Manual(unittest.TestCase):
                     page = self.page(name)
                     self.assertIn(name, section(page, "NAME") if name != "zkl_status" else page)
                     self.assertRegex(section(page, "NAME"), r"\n\.Nd \w.{4,}")
+                    self.assertNotIn(". ", section(page, "NAME"))  # one sentence
                     for title in "DESCRIPTION", "SEE ALSO":
                         self.assertTrue(section(page, title), title)
 
