@@ -39,7 +39,7 @@ typedef struct message {
 typedef struct shared {
     _Atomic int64_t safe_until_ms; /* nobody else can be granted the lock before then */
     _Atomic bool is_limited;       /* --max-hold sets that moment, not the lease */
-    _Atomic int64_t grace_ms;      /* between SIGTERM and SIGKILL */
+    _Atomic int64_t grace_ms;      /* between SIGTERM and SIGKILL; 0 with --on-lost kill */
     _Atomic int64_t margin_ms;     /* how much earlier than safe_until_ms SIGKILL is sent */
     _Atomic pid_t group;           /* the child's process group; 0: there is none */
 } shared;

@@ -213,8 +213,7 @@ static bool needs_lock(const front *self) {
 /* Returns when the child must get SIGTERM at the latest, if the lease is not extended. */
 static int64_t end_due_at(const front *self) {
     const shared *both = self->link.shared;
-    int64_t grace_ms = self->job->on_lost == ON_LOST_KILL ? 0 : both->grace_ms;
-    return both->safe_until_ms - both->margin_ms - grace_ms;
+    return both->safe_until_ms - both->margin_ms - both->grace_ms;
 }
 
 /* ---- Times ----------------------------------------------------------------------------------- */

@@ -137,8 +137,8 @@ static int64_t holder_time_left(const holder *self) {
  * its grace. */
 static int64_t hold_limit(const holder *self) {
     const shared *both = self->link->shared;
-    int64_t grace_ms = self->job->on_lost == ON_LOST_KILL ? 0 : both->grace_ms;
-    return self->job->max_hold_ms > 0 ? self->job->max_hold_ms + grace_ms + both->margin_ms : 0;
+    int64_t max_hold_ms = self->job->max_hold_ms;
+    return max_hold_ms > 0 ? max_hold_ms + both->grace_ms + both->margin_ms : 0;
 }
 
 static void holder_on_state(void *arg, const zkl_lock_event *event) {

@@ -70,9 +70,26 @@ void detach_complete(void) {
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
+static char *command[] = { "backup", NULL };
+static const settings all = { .tick_time_ms = 2000, .connect_timeout_ms = STEP_MS };
+static channel front;
+
+static job begin(void) {
+    zkl_testing_begin(NULL);
+    zkl_testing_add_contender("/locks/stock", ZKL_EXCLUSIVE, NULL);
+    said.lines = 0;
+    return (job){ .settings = &all,
+                  .resources = { "stock" },
+                  .resource_count = 1,
+                  .wait_ms = ZKL_FOREVER,
+                  .grace_ms = -1,
+                  .owner = "me",
+                  .verbose = true,
+                  .command = command };
+}
+
 /* Runs the holder of a job that is not granted its lock. Returns the exit status. */
 static int run_in_vain(const job *what) {
-    channel front;
     channel link;
     message news = { .kind = MESSAGE_CONNECTED };
     bool closed = false;
@@ -85,19 +102,8 @@ static int run_in_vain(const job *what) {
 }
 
 TEST(report_that_is_due_when_the_answer_comes_leaves_the_reason_of_a_failure) {
-    char *command[] = { "backup", NULL };
-    const settings all = { .tick_time_ms = 2000, .connect_timeout_ms = STEP_MS };
-    const job what = { .settings = &all,
-                       .resources = { "stock" },
-                       .resource_count = 1,
-                       .permits = 2,
-                       .wait_ms = ZKL_FOREVER,
-                       .grace_ms = -1,
-                       .owner = "me",
-                       .verbose = true,
-                       .command = command };
-    zkl_testing_begin(NULL);
-    zkl_testing_add_contender("/locks/stock", ZKL_EXCLUSIVE, NULL);
+    job what = begin();
+    what.permits = 2; /* which the lock's holder has not */
     EXPECT_INT(run_in_vain(&what), EXIT_INTERNAL);
     EXPECT_INT(said.lines, 2); /* the report comes first */
     EXPECT_TEXT(said.last,
@@ -105,4 +111,19 @@ TEST(report_that_is_due_when_the_answer_comes_leaves_the_reason_of_a_failure) {
                 "\"stock\": an earlier request in its queue asks for another number of permits, or "
                 "for a lock; or the resource is a semaphore of Curator or kazoo");
     zkl_testing_end();
+}
+
+TEST(command_that_is_killed_has_no_grace_whatever_is_asked_for) {
+    static const int64_t asked_ms[] = { -1, 500 };
+    for (size_t i = 0; i < COUNT_OF(asked_ms); i++) {
+        job what = begin();
+        what.wait_ms = 0;
+        what.grace_ms = asked_ms[i];
+        EXPECT_INT(run_in_vain(&what), what.conflict_status);
+        EXPECT(front.shared->grace_ms > 0);
+        what.on_lost = ON_LOST_KILL;
+        EXPECT_INT(run_in_vain(&what), what.conflict_status);
+        EXPECT_INT(front.shared->grace_ms, 0);
+        zkl_testing_end();
+    }
 }
