@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "demonstration.h"
+#include "inquiry.h"
 #include "journal.h"
 #include "page.h"
 
@@ -378,7 +379,7 @@ static void inquire(api *self, const char *sku, exchange *to) {
     *made = (pending_inquiry){ .api = self, .to = to, .inquiry = { .done = api_on_read } };
     (void)snprintf(made->inquiry.found.sku, sizeof(made->inquiry.found.sku), "%s", sku);
     self->waiting++;
-    shop_inquire(self->shop, &made->inquiry);
+    inquiry_serve(&made->inquiry, self->shop);
 }
 
 /* ---- For operators --------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 
 #include "journal.h"
 
-enum { FENCED_OFF_MAX = 5, PULSE_MS = 1000, SILENT_MS = 4000 };
+enum { PULSE_MS = 1000, SILENT_MS = 4000 };
 
 int64_t shop_now_ms(void) {
     struct timespec now;
@@ -33,19 +33,17 @@ const char *shop_health(shop *self) {
     return is_over ? "lost" : "suspect";
 }
 
-/* Returns the outcome of an acquire that failed: nothing was written. */
-static outcome outcome_of(int status) {
+outcome shop_outcome_of(int status) {
     return status == ZKL_TIMEOUT || status == ZKL_TOO_MANY_REQUESTS ? OUTCOME_BUSY
                                                                     : OUTCOME_UNAVAILABLE;
 }
 
-/* Returns what is left of an order's or an inquiry's time. */
-static int64_t patience_left_ms(const shop *self, int64_t asked_ms) {
+int64_t shop_patience_left_ms(const shop *self, int64_t asked_ms) {
     return self->patience_ms - (shop_now_ms() - asked_ms);
 }
 
 bool shop_is_too_late(const shop *self, int64_t asked_ms) {
-    return patience_left_ms(self, asked_ms) <= 0;
+    return shop_patience_left_ms(self, asked_ms) <= 0;
 }
 
 void shop_write_path(char path[SHOP_PATH_SIZE], const shop *self, const char *sku, int segment) {
@@ -199,7 +197,7 @@ static int order_ask(order *self) {
         members[i].resource = paths[i];
         members[i].mode = self->shop->has_plain_locks ? ZKL_EXCLUSIVE : ZKL_WRITE;
     }
-    int64_t left_ms = patience_left_ms(self->shop, self->asked_ms);
+    int64_t left_ms = shop_patience_left_ms(self->shop, self->asked_ms);
     int status = left_ms > 0 ? zkl_lock_open_set(self->shop->client, members, self->part_count,
                                                  &options, &self->lock)
                              : ZKL_TIMEOUT;
@@ -219,7 +217,7 @@ void shop_ask(job *work, database *connection) {
     int status = order_ask(self);
     if (status != ZKL_OK) {
         journal("not_asked", "order", self->record.key, "why", zkl_strerror(status));
-        order_finish(self, outcome_of(status));
+        order_finish(self, shop_outcome_of(status));
     }
 }
 
@@ -230,7 +228,7 @@ static void on_granted(void *arg, int status, const zkl_grant *grant) {
     order *self = arg;
     if (status != ZKL_OK) {
         journal("not_granted", "order", self->record.key, "why", zkl_error_message());
-        order_finish(self, outcome_of(status));
+        order_finish(self, shop_outcome_of(status));
         return;
     }
     self->record.token = grant->token;
@@ -312,7 +310,7 @@ static void on_fenced_off(order *self, database *connection) {
     (void)store_note_refusal(connection, sku, &self->record, self->refused_by);
     journal("fenced_off", "order", self->record.key, "token", journal_number(self->record.token),
             "fence", journal_number(self->refused_by));
-    if (self->fenced_off < FENCED_OFF_MAX) {
+    if (self->fenced_off < SHOP_FENCED_OFF_MAX) {
         begin(self, connection);
     } else {
         fail_with(self, "fenced off", "was the ensemble emptied, and its tokens begin anew?");
@@ -427,104 +425,4 @@ void shop_serve(shop *self, order *one) {
     one->asked_ms = shop_now_ms();
     (void)snprintf(one->record.instance, sizeof(one->record.instance), "%s", self->instance);
     go_on(one, order_prepare, false);
-}
-
-/* ---- Reading a product ----------------------------------------------------------------------- */
-
-static void finish_inquiry(inquiry *self, outcome what) {
-    zkl_lock_close(self->lock);
-    self->lock = NULL;
-    self->outcome = what;
-    self->done(self);
-}
-
-static void go_on_reading(inquiry *self, void (*step)(job *work, database *connection),
-                          bool holds) {
-    self->work.run = step;
-    if (!workers_add(self->shop->workers, &self->work, holds)) {
-        finish_inquiry(self, OUTCOME_UNAVAILABLE);
-    }
-}
-
-static void ask_to_read(inquiry *self);
-
-/* Reads a product. A reader does not raise the fence: after its last read it only makes sure that
- * no later writer has claimed anything in between. */
-static void read_product(job *work, database *connection) {
-    inquiry *self = (inquiry *)work;
-    int64_t fence = 0;
-    if (shop_is_too_late(self->shop, self->asked_ms)) {
-        finish_inquiry(self, OUTCOME_BUSY);
-        return;
-    }
-    store_status status = store_find_product(connection, self->found.sku, &self->found);
-    status = status == STORE_OK ? store_find_fence(connection, self->found.sku, &fence) : status;
-    bool is_late =
-        status == STORE_OK && fence > self->token; /* the lock had passed to another holder */
-    if (is_late && ++self->fenced_off < FENCED_OFF_MAX) {
-        ask_to_read(self);
-    } else if (is_late) {
-        finish_inquiry(self, OUTCOME_FAILED);
-    } else {
-        finish_inquiry(self, status == STORE_OK          ? OUTCOME_PLACED
-                             : status == STORE_NOT_FOUND ? OUTCOME_NO_PRODUCT
-                                                         : OUTCOME_FAILED);
-    }
-}
-
-static void on_may_read(void *arg, int status, const zkl_grant *grant) {
-    inquiry *self = arg;
-    if (status != ZKL_OK) {
-        finish_inquiry(self, outcome_of(status));
-        return;
-    }
-    self->token = grant->token;
-    go_on_reading(self, read_product, true);
-}
-
-static void ask_to_read(inquiry *self) {
-    char paths[SEGMENTS_MAX][SHOP_PATH_SIZE];
-    zkl_lock_member members[SEGMENTS_MAX];
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.resource_class = "inquiry";
-    for (int i = 0; i < self->found.segments; i++) {
-        shop_write_path(paths[i], self->shop, self->found.sku, i);
-        members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
-        members[i].resource = paths[i];
-        members[i].mode = self->shop->has_plain_locks ? ZKL_EXCLUSIVE : ZKL_READ;
-    }
-    zkl_lock_close(self->lock);
-    self->lock = NULL;
-    int64_t left_ms = patience_left_ms(self->shop, self->asked_ms);
-    int status = left_ms > 0
-                     ? zkl_lock_open_set(self->shop->client, members, (size_t)self->found.segments,
-                                         &options, &self->lock)
-                     : ZKL_TIMEOUT;
-    if (status == ZKL_OK) {
-        status =
-            zkl_lock_acquire_async(self->lock, ZKL_AS_OPENED, left_ms, NULL, on_may_read, self);
-    }
-    if (status != ZKL_OK) {
-        finish_inquiry(self, outcome_of(status));
-    }
-}
-
-static void prepare_inquiry(job *work, database *connection) {
-    inquiry *self = (inquiry *)work;
-    if (shop_is_too_late(self->shop, self->asked_ms)) {
-        finish_inquiry(self, OUTCOME_BUSY);
-        return;
-    }
-    store_status status = store_find_product(connection, self->found.sku, &self->found);
-    if (status == STORE_OK) {
-        ask_to_read(self);
-    } else {
-        finish_inquiry(self, status == STORE_NOT_FOUND ? OUTCOME_NO_PRODUCT : OUTCOME_FAILED);
-    }
-}
-
-void shop_inquire(shop *self, inquiry *one) {
-    one->shop = self;
-    one->asked_ms = shop_now_ms();
-    go_on_reading(one, prepare_inquiry, false);
 }

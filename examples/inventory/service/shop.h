@@ -22,7 +22,10 @@
 #include "store.h"
 #include "workers.h"
 
-enum { SHOP_PATH_SIZE = ZKL_ROOT_MAX + SKU_MAX + 32 };
+enum {
+    SHOP_PATH_SIZE = ZKL_ROOT_MAX + SKU_MAX + 32,
+    SHOP_FENCED_OFF_MAX = 5 /* how often an order or an inquiry is fenced off before it fails */
+};
 
 typedef enum outcome {
     OUTCOME_PLACED,
@@ -108,6 +111,11 @@ void shop_look_at_database(shop *self);
 /** Tells whether the database was written lately. Any thread may call it. */
 bool shop_can_write(const shop *self);
 
+/** Returns the outcome of an acquire that failed: nothing was written. */
+outcome shop_outcome_of(int status);
+
+/** Returns what is left of the patience for what was asked for at that moment. */
+int64_t shop_patience_left_ms(const shop *self, int64_t asked_ms);
 /** Tells whether the patience for what was asked for at that moment is over. */
 bool shop_is_too_late(const shop *self, int64_t asked_ms);
 /** Writes the path of a segment's lock. It is named as a stripe is, so zklock's own tools show it.
@@ -116,21 +124,3 @@ void shop_write_path(char path[SHOP_PATH_SIZE], const shop *self, const char *sk
 
 /** Returns the present moment. */
 int64_t shop_now_ms(void);
-
-/** An inquiry: what is left and what was sold of a product, read under a read lock of all its
- *  segments. */
-typedef struct inquiry {
-    job work; /* first */
-    product found;
-    outcome outcome; /* PLACED: the product was found */
-    int64_t token;
-    int fenced_off; /* how often */
-    void (*done)(struct inquiry *self);
-    void *arg;
-    struct shop *shop;
-    zkl_lock *lock;
-    int64_t asked_ms;
-} inquiry;
-
-/** Serves an inquiry, which is the shop's until `done` is called. */
-void shop_inquire(shop *self, inquiry *one);
