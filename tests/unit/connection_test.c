@@ -14,7 +14,7 @@
 #include "support/unit.h"
 #include "zklock/zklock.h"
 
-enum { REQUESTS = 20, ROUNDS = 100, LONG_MS = 20000 };
+enum { REQUESTS = 20, ROUNDS = 100, LONG_MS = 15000 };
 
 static scripted_server server;
 
@@ -359,7 +359,9 @@ static void await_client_of(int listener) {
     EXPECT_INT(poll(&one, 1, -1), 1);
 }
 
-enum { SOON_MS = SCRIPTED_SESSION_MS / 2, HANDLES = 8 };
+/* libzookeeper by itself leaves a server after a third of a session, at the earliest. With sessions
+ * of this length that is far more than any test waits: so who connects at all has left at once. */
+enum { LONG_SESSION_MS = 600000, HANDLES = 8 };
 
 /* To libzookeeper another port of the host is the same server. It never leaves one of a list that
  * has become shorter. */
@@ -370,16 +372,14 @@ TEST(silent_server_is_left_for_another_port_of_its_host) {
     int listener = be_silent_at(1, silent);
     scripted_server_begin(&server);
     snprintf(thrice, sizeof(thrice), "%s,%s,%s", silent, silent, silent);
-    open_client(thrice, SCRIPTED_SESSION_MS, false);
+    open_client(thrice, LONG_SESSION_MS, false);
     await_client_of(listener);
     while (!zkl_connection_server(client.connection, server_of_it)) {
         sched_yield();
     }
     EXPECT_TEXT(server_of_it, silent);
-    int64_t start_ms = zkl_clock_ms();
     (void)zkl_connection_set_servers(client.connection, server.hosts);
     await_flag(&client.connected);
-    EXPECT(zkl_clock_ms() - start_ms < SOON_MS);
     EXPECT(zkl_connection_server(client.connection, server_of_it));
     EXPECT_TEXT(server_of_it, server.hosts);
     end();
@@ -466,12 +466,10 @@ TEST(silent_server_is_left_at_once_before_credentials_are_shown) {
     char silent[ZKL_ADDRESS_SIZE];
     int listener = be_silent_at(84, silent);
     scripted_server_begin(&server);
-    open_client(silent, SCRIPTED_SESSION_MS, true);
+    open_client(silent, LONG_SESSION_MS, true);
     await_client_of(listener);
-    int64_t start_ms = zkl_clock_ms();
     (void)zkl_connection_set_servers(client.connection, server.hosts);
     await_flag(&client.awaits_credential);
-    EXPECT(zkl_clock_ms() - start_ms < SOON_MS);
     EXPECT_INT(server.requests, 0);
     end();
     close(listener);
@@ -480,17 +478,17 @@ TEST(silent_server_is_left_at_once_before_credentials_are_shown) {
 TEST(address_where_nothing_answers_is_left_at_once_for_another) {
     enum { TRIED_MS = 200 };
     hole silent;
-    begin(0);
+    scripted_server_begin(&server);
+    open_client(server.hosts, LONG_SESSION_MS, false);
+    await_flag(&client.connected);
     dig(&silent);
     /* What it returns is not asserted where it leaves a server: on a loaded machine libzookeeper's
      * thread may try the other one before its state is looked at. */
     (void)zkl_connection_set_servers(client.connection, silent.address);
     usleep(TRIED_MS * 1000);
-    int64_t start_ms = zkl_clock_ms();
     EXPECT(!zkl_connection_set_servers(client.connection, silent.address));
     (void)zkl_connection_set_servers(client.connection, server.hosts);
     await_flag(&client.connected);
-    EXPECT(zkl_clock_ms() - start_ms < SOON_MS);
     end();
     fill(&silent);
 }

@@ -11,6 +11,7 @@
 
 /* Numbers are big-endian, and each packet begins with its length. */
 enum { NUMBER_SIZE = 4, PACKET_MAX = 4096, PASSWORD_SIZE = 16, PING_XID = -2, AUTH_XID = -4 };
+enum { TIMEOUT_OFFSET = 12 }; /* in a greeting: behind the protocol's version and the last zxid */
 enum { CREATE_TYPE = 15, MULTI_TYPE = 14, CLOSE_TYPE = -11 };
 
 typedef struct packet {
@@ -56,7 +57,7 @@ static bool greet(const scripted_server *self, int socket_of_client) {
         return false;
     }
     add_number(&reply, 0); /* the protocol's version */
-    add_number(&reply, SCRIPTED_SESSION_MS);
+    add_number(&reply, number_at(hello.bytes + TIMEOUT_OFFSET));
     add_number(&reply, 0); /* the session */
     add_number(&reply, 7 + (self->gives_new_sessions ? (uint32_t)self->connections : 0));
     add_number(&reply, PASSWORD_SIZE);

@@ -1,5 +1,5 @@
-/* A server that speaks just enough of ZooKeeper's protocol to greet a client, and to answer each of
- * its requests with an error or not at all. */
+/* A server that speaks just enough of ZooKeeper's protocol to greet a client, with the session
+ * timeout that it asks for, and to answer each of its requests with an error or not at all. */
 #pragma once
 
 #include <pthread.h>
