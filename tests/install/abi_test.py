@@ -160,9 +160,24 @@ class Constants(unittest.TestCase):
     def told(self, old, new):
         return "".join(check_abi.changed_constants(old, new))
 
+    def of_header(self, text):
+        """The constants of a header that has this."""
+        with tempfile.NamedTemporaryFile("w", suffix=".h") as file, \
+                mock.patch.object(check_abi, "public_paths", lambda: [file.name]):
+            file.write(text)
+            file.flush()
+            return check_abi.constants()
+
+    def test_a_constant_that_is_not_read_is_told(self):
+        self.assertEqual(self.of_header("#define ZKL_A (-3)\n#define ZKL_B ZKL_A\nenum { ZKL_C = ZKL_B, ZKL_D };\n"),
+                         {"ZKL_A": "-3", "ZKL_B": "-3", "ZKL_C": "-3", "ZKL_D": "-2"})
+        for text in ("#define ZKL_A (1 << 3)", "#define ZKL_A 3u", "#define ZKL_A ZKL_B",
+                     "enum { ZKL_A = 1 << 3, ZKL_B };"):
+            self.assertRaisesRegex(SystemExit, "ZKL_A is '.*', and not a decimal number", self.of_header, f"{text}\n")
+
     def test_macros_and_enumerators_are_found(self):
         found = check_abi.constants()
-        for name, value in (("ZKL_FOREVER", "-1"), ("ZKL_TIMEOUT", "-2"), ("ZKL_WRITE", "2"),
+        for name, value in (("ZKL_FOREVER", "-1"), ("ZKL_STRIPES_MAX", "64"), ("ZKL_TIMEOUT", "-2"), ("ZKL_WRITE", "2"),
                             ("ZKL_LOG_SESSION_EXPIRED", "2"), ("ZKL_ACL_OPEN", '"world:anyone:cdrwa"')):
             self.assertEqual(found[name], value)
         self.assertFalse({"ZKL_VERSION_MINOR", "ZKL_LOG_EVENT_ENUM", "ZKL_API"} & set(found))
