@@ -147,6 +147,11 @@ class Exports(OfDumps):
         told = self.names("SYMBOLS", re.sub(r"(zkl_version@\S+)", r"\g<1>9", check_abi.read(path)))
         self.assertRegex(told, r"zkl_version is of ZKLOCK_\S+9 here, and of ZKLOCK_")
 
+    def test_a_version_of_the_package_that_the_node_does_not_have_is_told(self):
+        path = glob.glob(check_abi.SYMBOLS)[0]
+        told = self.names("SYMBOLS", re.sub(r"(zkl_version@ZKLOCK_(\S+)) .*", r"\1 \g<2>9.0", check_abi.read(path)))
+        self.assertRegex(told, r"zkl_version is of ZKLOCK_\S+, and cannot have come with \S+9\.0")
+
     def test_a_function_that_is_deprecated_is_found(self):
         for attribute in "", '__attribute__((deprecated("use zkl_x()"))) ':
             self.assertEqual(check_abi.DECLARED.findall(f"ZKL_API {attribute}const char *zkl_old(int (*call)(void));"),
