@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """tools/check-abi: which changes of the library break programs, and which do not. tools/lint runs it."""
+import contextlib
 import glob
 import importlib.machinery
 import importlib.util
+import io
 import os
 import re
+import shutil
+import sys
 import tempfile
 import unittest
 from unittest import mock
@@ -85,6 +89,20 @@ class BinaryInterface(OfDumps):
         changed = self.edited("name='waited_ms'", "name='kept'")
         changed = changed.replace("name='local_number'", "name='waited_ms'").replace("'kept'", "'local_number'")
         self.assertIn("local_number", self.said(self.dump, changed))
+
+    def test_a_field_of_another_name_is_told(self):
+        renamed = self.edited("name='failed_operation'", "name='failed_step'")
+        self.assertIn("failed_step", self.said(self.dump, renamed))
+
+    def test_a_struct_that_is_smaller_with_the_same_fields_is_told(self):
+        packed = self.edited("(name='zkl_transaction_result' size-in-bits=)'128'", r"\1'120'")
+        self.assertIn("zkl_transaction_result", self.said(self.dump, packed))
+
+    def test_a_program_that_fails_is_told(self):
+        failed = mock.Mock(returncode=check_abi.ABIDIFF_ERROR, stdout="out of memory")
+        with mock.patch.object(check_abi, "run", return_value=failed):
+            self.assertRaisesRegex(SystemExit, "abidiff: out of memory", self.said, self.dump, self.dump)
+            self.assertRaisesRegex(SystemExit, "abidw: out of memory", check_abi.dump, "libzklock.so", "new.abi")
 
     def test_an_enumerator_that_has_come_breaks_nothing(self):
         earlier = self.edited(r"\s*<enumerator name='ZKL_AS_OPENED'[^>]*/>", "")
@@ -221,6 +239,7 @@ class Released(OfDumps):
             with mock.patch.multiple(check_abi, DUMP=paths["DUMP"], CONSTANTS=paths["CONSTANTS"],
                                      is_released=lambda _: is_released):
                 said = (check_abi.write if write else check_abi.compare)(paths["new"])
+                self.kept = check_abi.kept_constants()
             return said, check_abi.read(paths["DUMP"])
 
     def test_before_a_release_all_may_be_written(self):
@@ -234,6 +253,15 @@ class Released(OfDumps):
         self.assertEqual(self.compared(self.dump, True, new=self.without_function(), write=True),
                          (said.replace("a version with another soname may have this: tools/release --begin",
                                        "nothing is written"), self.dump))
+
+    def test_constants_are_compared_and_written_with_the_library(self):
+        earlier = {**check_abi.constants(), "ZKL_FOREVER": "-9"}
+        for is_released in True, False:
+            self.assertIn("ZKL_FOREVER is -1, and was -9", self.compared(self.dump, is_released, kept=earlier)[0])
+        self.assertIn("ZKL_FOREVER", self.compared(self.dump, True, kept=earlier, write=True)[0])
+        self.assertEqual(self.kept, earlier)
+        self.assertEqual(self.compared(self.dump, False, kept=earlier, write=True)[0], "")
+        self.assertEqual(self.kept, check_abi.constants())
 
     @staticmethod
     def of_soname(name, dump):
@@ -256,9 +284,56 @@ class Released(OfDumps):
         self.assertEqual(self.compared(self.dump, True, new=self.of_soname("99", self.dump), write=True)[0], "")
 
     def test_the_changelog_says_what_is_released(self):
-        with mock.patch.object(check_abi, "read", lambda _: "\n## Unreleased\n\n## 0.2.1 - 2027-01-01\n"):
-            for name in "0.1", "0.2", "0.21", "1", "2":
-                self.assertEqual(check_abi.is_released(name), name == "0.2")
+        changelog = "\n## Unreleased\n\n## 10.0.0 - 2028-01-01\n\n## 0.21.1 - 2027-01-01\n"
+        with mock.patch.object(check_abi, "read", lambda _: changelog):
+            for name in "0.2", "0.21", "0.211", "1", "10", "21":
+                self.assertEqual(check_abi.is_released(name), name in ("0.21", "10"))
+
+
+class Command(OfDumps):
+    def setUp(self):
+        super().setUp()
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.kept = {name: shutil.copy(getattr(check_abi, name), place.name) for name in ("DUMP", "CONSTANTS")}
+
+    def run_on(self, *arguments, dump=None):
+        """The status, and what is said, of a library of which this is the dump; the kept one if there is none."""
+        def write_dump(_, path):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(dump or self.dump)
+
+        with mock.patch.multiple(check_abi, dump=write_dump, is_released=lambda _: True,
+                                 ARCHITECTURE=os.uname().machine, **self.kept), \
+                mock.patch.object(sys, "argv", ["tools/check-abi", *arguments]), \
+                contextlib.redirect_stderr(io.StringIO()) as said:
+            return check_abi.main(), said.getvalue()
+
+    def assert_told(self, words, *arguments, **options):
+        status, said = self.run_on(*arguments, **options)
+        self.assertEqual(status, 1)
+        self.assertIn(words, said)
+
+    def test_the_library_that_is_kept_is_as_it_must_be(self):
+        os.chdir(os.path.dirname(os.path.abspath(__file__)))
+        self.assertEqual(self.run_on(os.path.basename(__file__)), (0, ""))
+
+    def test_each_difference_fails(self):
+        symbol = re.search(r"<elf-symbol name='zkl_version' .*?/>", self.dump)[0]
+        for option in [], ["--write"]:
+            self.assert_told("no_such.so is not there", *option, "no_such.so")
+            self.assert_told("leaked has ZKLOCK_", *option, __file__,
+                             dump=self.dump.replace(symbol, symbol + symbol.replace("zkl_version", "leaked")))
+            self.assert_told("failed_step", *option, __file__,
+                             dump=self.edited("name='failed_operation'", "name='failed_step'"))
+            with mock.patch.object(check_abi, "check_names", lambda: ["a name"]):
+                self.assert_told("a name", *option, __file__)
+        self.assertEqual(check_abi.read(self.kept["DUMP"]), self.dump)
+
+    def test_a_wrong_command_line_has_a_status_of_its_own(self):
+        for arguments in ["--writes"], ["--write", "--write"], [__file__, __file__]:
+            status, said = self.run_on(*arguments)
+            self.assertEqual((status, said), (2, check_abi.USAGE))
 
 
 if __name__ == "__main__":
