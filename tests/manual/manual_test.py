@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+BUILD = os.path.join(ROOT, "tools/build-manual")
 COMPILE = [os.environ.get("CC", "cc"), "-x", "c", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function",
            "-fsyntax-only", f"-I{ROOT}/include", "-"]
 ESCAPES = ((r"\(aq", "'"), (r"\(ga", "`"), (r"\(ha", "^"), (r"\(ti", "~"), (r"\-", "-"), (r"\&", ""), (r"\e", "\\"))
@@ -55,11 +56,16 @@ class Manual(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.directory = tempfile.TemporaryDirectory()
-        subprocess.run([os.path.join(ROOT, "tools/build-manual"), cls.directory.name], check=True)
-        cls.pages = {}
+        subprocess.run([BUILD, cls.directory.name], check=True)
+        cls.pages = cls.written()
+
+    @classmethod
+    def written(cls):
+        pages = {}
         for folder in "man3", "man7":
             for name in os.listdir(os.path.join(cls.directory.name, folder)):
-                cls.pages[tuple(name.rsplit(".", 1))] = read(os.path.join(cls.directory.name, folder, name))
+                pages[tuple(name.rsplit(".", 1))] = read(os.path.join(cls.directory.name, folder, name))
+        return pages
 
     @classmethod
     def tearDownClass(cls):
@@ -68,6 +74,21 @@ class Manual(unittest.TestCase):
     def page(self, name):
         self.assertIn((name, "3"), self.pages)
         return self.pages[name, "3"]
+
+    def test_they_can_be_written_again_where_they_are(self):
+        subprocess.run([BUILD, self.directory.name], check=True)
+        self.assertEqual(self.written(), self.pages)
+
+    def test_each_has_the_date_of_the_command_s(self):
+        date = re.search(r"(?m)^\.Dd .*\n", read(os.path.join(ROOT, "command/man/zklock.1")))[0]
+        for name, page in self.pages.items():
+            self.assertIn(date, page, name)
+
+    def test_a_wrong_command_line_has_a_status_of_its_own(self):
+        for arguments, status in ([], 2), (["--all"], 2), (["a", "b"], 2), (["--help"], 0), (["-h"], 0):
+            done = subprocess.run([BUILD, *arguments], text=True, capture_output=True, cwd=self.directory.name)
+            self.assertEqual(done.returncode, status, arguments)
+            self.assertIn("usage: tools/build-manual DIRECTORY", done.stderr if status else done.stdout)
 
     def test_each_function_and_type_has_a_page(self):
         for text in headers().values():
