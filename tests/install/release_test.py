@@ -112,6 +112,7 @@ class Release(Copy):
         self.assertIn(f"libzklock.so.{soname} libzklock{soname} #MINVER#\n", symbols)
         self.assertIn(f"\n zkl_version@ZKLOCK_{soname} {version}\n", symbols)
         self.assertIn(f"find_package(zklock {soname} ", self.read("docs/installing.md"))
+        self.assertIn(f"`libzklock{soname}`", self.read("docs/installing.md"))
         self.assertIn(f"libzklock.so.{soname}:", self.read("examples/trace/zklock.bt"))
         for path in ("debian/control", "lib/zklock.map", f"debian/libzklock{soname}.symbols"):
             self.assertNotRegex(self.read(path), rf"(?:libzklock|ZKLOCK_|so\.){re.escape(self.soname)}(?![\d.]*\d)")
@@ -175,7 +176,9 @@ class Release(Copy):
                                ("examples/trace/zklock.bt", f"libzklock.so.{self.soname}:", "libzklock.so.9:"),
                                ("include/zklock/base.h", "ZKL_VERSION_PATCH", "ZKL_VERSION_PITCH"),
                                ("CHANGELOG.md", f"## {self.version} - ", f"## {other} - "),
-                               ("CHANGELOG.md", " - 2026-01-01", " (2026)")]:
+                               ("docs/installing.md", f"`libzklock{self.soname}`", "`libzklock9`"),
+                               ("CHANGELOG.md", " - 2026-01-01", " (2026)"),
+                               ("CHANGELOG.md", " - 2026-01-01", " - 2026-01-01, late")]:
             self.edit(path, old, new)
             self.refuses(path, "--check")
             self.refuses(path, self.followed_by(0, 0, 1))
