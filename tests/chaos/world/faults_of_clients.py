@@ -222,7 +222,7 @@ class NoMoreDescriptors(OfAClient):
 
     def begin(self):
         self.before = self.limit("nofile", self.FEW)
-        self.hit.host.call("ss", "-HKtn", "state", "established", f"( dport = :{wire.PORT} )")
+        self.hit.host.end_connections(wire.PORT)
 
     def proof(self):
         """Others on its machine are connected, and it is not."""

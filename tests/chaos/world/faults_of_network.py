@@ -142,7 +142,7 @@ class ServersOneWay(OfNetwork):
 class Flapping(OfNetwork):
     """Its rules come and go."""
 
-    EVERY_S = 0.1
+    CUT_S = MENDED_S = 0.1
 
     def begin(self):
         self.is_over = threading.Event()
@@ -153,11 +153,15 @@ class Flapping(OfNetwork):
     def flap(self):
         while not self.is_over.is_set():
             drop = Drop(*self.rules())
-            self.is_over.wait(self.EVERY_S)
+            self.is_over.wait(self.CUT_S)
+            self.before_it_is_mended()
             self.dropped += drop.count()
             drop.end()
             self.flips += 1
-            self.is_over.wait(self.EVERY_S)
+            self.is_over.wait(self.MENDED_S)
+
+    def before_it_is_mended(self):
+        """What else is done while its rules are there."""
 
     def proof(self):
         return {"packets dropped, of nftables": self.dropped, "times": self.flips} if self.dropped and self.flips > 2 else {}
@@ -173,6 +177,29 @@ class ClientFlapping(Flapping, ClientFromAll):
 
     def silences(self):
         return []
+
+
+class AnswersLost(Flapping, OfAClient):
+    """What a machine of clients asks is done, and no answer arrives: its connections end before one is sent again."""
+
+    name = "client's answers lost"
+    pairs = False
+    lasts_s = 5
+    MENDED_S = 0.4  # in which they connect again, and somebody is granted
+
+    def begin(self):
+        self.ended = 0
+        super().begin()
+
+    def rules(self):
+        return [(self.servers, [self.client], "")]
+
+    def before_it_is_mended(self):
+        self.ended += len(self.client.end_connections(PORT))
+
+    def proof(self):
+        seen = super().proof()
+        return {**seen, "connections ended before": self.ended} if seen and self.ended else {}
 
 
 class LeaderFlapping(Flapping, InHalves):
@@ -276,10 +303,7 @@ class Delayed(OfAClient):
             "table ip far {", "chain leaving {", "type nat hook output priority -100;",
             *(f"ip daddr {server.address} tcp dport {PORT} meta skgid != {self.GROUP} counter dnat to {way}"
               for server, way in ways), "}", "}", ""]))
-        self.end_connections()
-
-    def end_connections(self):
-        self.client.call("ss", "-HKtn", "state", "established", f"( dport = :{PORT} )")
+        self.client.end_connections(PORT)
 
     def proof(self):
         self.proxy.stdin.write("counts\n")
@@ -298,7 +322,7 @@ class Delayed(OfAClient):
 
 
 FAULTS = {one.name: one for one in (ClientFromOne, ClientFromAll, InHalves, OneWay, ServersOneWay, ClientFlapping,
-                                    LeaderFlapping, HalfOpen, NoRoute, Delayed)}
+                                    AnswersLost, LeaderFlapping, HalfOpen, NoRoute, Delayed)}
 FAULTS.update((f"{percent} % of packets lost",
                type("Lost", (Lost,), {"name": f"{percent} % of packets lost", "percent": percent, "pairs": percent > 1}))
               for percent in (1, 10, 30))

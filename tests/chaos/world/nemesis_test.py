@@ -15,7 +15,7 @@ from .fault import Fault
 from .history import History
 from .nemesis import FAULTS, Nemesis, all_once, without_end
 from .servers import Servers
-from .waiting import NotSeen
+from .waiting import NotSeen, wait_until
 
 
 class MadeFault(Fault):
@@ -134,6 +134,45 @@ class DiskTest(unittest.TestCase):
         self.assertEqual(self.hurt("client's disk slow", took_ms=1200), 1)
         self.assertEqual(self.hurt("client's disk slow", took_ms=1200, met=(0, 1)), 0)
         self.assertEqual(self.hurt("client's disk slow", took_ms=1199), 0)
+
+
+class AnswersLostTest(unittest.TestCase):
+    """A machine of clients that has a connection each time."""
+
+    def setUp(self):
+        self.done = []
+        drop = types.SimpleNamespace(count=lambda: 3, end=lambda: self.done.append("mended"))
+        patch = mock.patch("world.faults_of_network.Drop", side_effect=lambda *rules: self.done.append(rules) or drop)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.server = types.SimpleNamespace(host="server-1")
+        self.client = types.SimpleNamespace(end_connections=self.end_connections)
+        self.ended = ["a connection"]
+
+    def end_connections(self, port):
+        self.done.append(port)
+        return self.ended
+
+    def struck(self):
+        """The fault, when its rules have come and gone some times."""
+        self.done.clear()
+        fault = FAULTS["client's answers lost"](types.SimpleNamespace(
+            servers=types.SimpleNamespace(present=[self.server])), None, 1)
+        fault.client, fault.CUT_S, fault.MENDED_S = self.client, 0.001, 0.001
+        fault.begin()
+        wait_until(lambda: self.done.count("mended") > 3, "it is mended", every_s=0.001)
+        fault.end()
+        return fault
+
+    def test_connections_end_while_no_answer_can_come(self):
+        self.struck()
+        self.assertEqual(self.done[:3], [((["server-1"], [self.client], ""),), wire.PORT, "mended"])
+
+    def test_it_is_proven_by_answers_that_were_dropped_and_connections_that_ended(self):
+        proof = self.struck().proof()
+        self.assertGreater(min(proof["packets dropped, of nftables"], proof["connections ended before"]), 2)
+        self.ended = []
+        self.assertEqual(self.struck().proof(), {})
 
 
 class ScheduleTest(unittest.TestCase):

@@ -74,6 +74,10 @@ class Host:
         wanted = [f"( dport = :{port} )"] + ([f"dst {address}"] if address else [])
         return self.call("ss", "-Htn", "state", "established", " and ".join(wanted)).splitlines()
 
+    def end_connections(self, port):
+        """Resets those to that port. Returns them."""
+        return self.call("ss", "-HKtn", "state", "established", f"( dport = :{port} )").splitlines()
+
 
 def addresses(hosts):
     return f"{{ {', '.join(one.address for one in hosts)} }}"
