@@ -1,5 +1,7 @@
 #include "guarded.h"
 
+#include "lock.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,4 +49,16 @@ bool guarded_commit(struct handle *handle) {
     call_end(&call, status);
     call_note(&call);
     return status != ZKL_LOST;
+}
+
+/* One is under way for most of the time: a connection that ends mostly finds one. */
+void guarded_hold(struct handle *handle) {
+    enum { COMMITS_MAX = 8 };
+    int64_t left = chance_between(&handle->chance, 1, COMMITS_MAX);
+    while (left > 0 && guarded_commit(handle)) {
+        left--;
+    }
+    if (left == 0) {
+        lock_hold(handle);
+    }
 }

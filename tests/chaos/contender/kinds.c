@@ -4,6 +4,7 @@
 #include "cancel.h"
 #include "change.h"
 #include "election.h"
+#include "guarded.h"
 #include "lock.h"
 #include "reentrant.h"
 #include "set.h"
@@ -93,8 +94,7 @@ static const struct kind kinds[] = {
       .acquire = lock_acquire,
       .hold = lock_hold_and_check,
       .release = lock_release,
-      .needs_lease = true,
-      .commits_once_in = SOMETIMES },
+      .needs_lease = true },
     { .name = "max-hold",
       .family = plain,
       .opening = &a_lock,
@@ -141,7 +141,7 @@ static const struct kind kinds[] = {
       .family = plain,
       .opening = &a_lock,
       .acquire = lock_acquire,
-      .hold = lock_hold,
+      .hold = guarded_hold,
       .release = lock_release,
       .commits_once_in = 1 },
     { .name = "stored",
