@@ -31,9 +31,11 @@ struct handle {
     zkl_striped_lock *striped_lock;
     zkl_election *election;
     zkl_observer *observer;
-    zkl_grant grant; /* the last one */
-    int holds;       /* how often a reentrant one was acquired */
-    int store;       /* its connection to the store; 0: none */
+    bool tells_contended, fails_on_session_expiry; /* options, drawn whenever it is opened */
+    zkl_grant grant;                               /* the last one */
+    atomic_int_fast64_t contended; /* the token of the last grant that somebody waits behind */
+    int holds;                     /* how often a reentrant one was acquired */
+    int store;                     /* its connection to the store; 0: none */
     struct {
         int64_t token, local_number;
     } claimed;        /* the last token that the store has taken */

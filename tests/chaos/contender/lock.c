@@ -46,6 +46,8 @@ static void note_options(history_line *line, const struct handle *handle) {
     note_if_set(line, "permits", kind->permits);
     note_if_set(line, "reentrant", kind->is_reentrant);
     note_if_set(line, "election", kind->opening == &a_candidate);
+    note_if_set(line, "tell_contended", handle->tells_contended);
+    note_if_set(line, "fail_on_session_expiry", handle->fails_on_session_expiry);
     history_end_object(line);
 }
 
@@ -85,11 +87,15 @@ static const char *state_name(zkl_lock_state state) {
 }
 
 static void on_state(void *arg, const zkl_lock_event *event) {
-    const struct handle *handle = arg;
+    struct handle *handle = arg;
     history_line line;
     history_begin(&line, handle->caller.who, "callback");
     history_text(&line, "what", "state");
     history_text(&line, "state", state_name(event->state));
+    if (event->state == ZKL_STATE_CONTENDED) {
+        history_text(&line, "resource", event->resource);
+        atomic_store(&handle->contended, event->token);
+    }
     if (event->reason != ZKL_OK) {
         history_text(&line, "reason", zkl_status_name(event->reason));
     }
@@ -97,8 +103,21 @@ static void on_state(void *arg, const zkl_lock_event *event) {
     history_write(&line);
 }
 
+int lock_draw_fail_on_session_expiry(struct handle *handle) {
+    enum { SOMETIMES = 4 };
+    handle->fails_on_session_expiry = chance_once_in(&handle->chance, SOMETIMES);
+    return handle->fails_on_session_expiry;
+}
+
+static int draw_tell_contended(struct handle *handle) {
+    enum { SOMETIMES = 4 };
+    handle->tells_contended = chance_once_in(&handle->chance, SOMETIMES);
+    return handle->tells_contended;
+}
+
 void lock_draw_options(struct handle *handle, zkl_lock_options *options, zkl_lending *lending) {
     const struct kind *kind = handle->kind;
+    bool lends = kind->hand_offs > 0 || kind->retain_ms > 0;
     *options = (zkl_lock_options)ZKL_LOCK_OPTIONS_INIT;
     options->owner = handle->caller.who;
     options->permits = kind->permits;
@@ -106,11 +125,15 @@ void lock_draw_options(struct handle *handle, zkl_lock_options *options, zkl_len
     options->max_hold_ms = kind->max_hold_ms;
     options->state_callback = on_state;
     options->state_arg = handle;
+    options->tell_contended = draw_tell_contended(handle);
+    if (!lends) { /* handles that share a place must say the same */
+        options->fail_on_session_expiry = lock_draw_fail_on_session_expiry(handle);
+    }
     *lending = (zkl_lending)ZKL_LENDING_INIT;
     lending->hand_offs = kind->hand_offs;
     lending->hand_off_ms = kind->hand_off_ms;
     lending->retain_ms = kind->retain_ms;
-    options->lending = kind->hand_offs > 0 || kind->retain_ms > 0 ? lending : NULL;
+    options->lending = lends ? lending : NULL;
 }
 
 static void open_lock(struct handle *handle) {
@@ -284,8 +307,23 @@ bool lock_hold_for(struct handle *handle, int64_t time_ms) {
     return true;
 }
 
+/* As a job does that goes on while nobody minds: longer than the news of somebody may take. */
+static void hold_until_contended(struct handle *handle) {
+    enum { STEP_MS = 50, STEPS_MAX = 160 };
+    int left = STEPS_MAX;
+    while (left > 0 && atomic_load(&handle->contended) != handle->grant.token &&
+           lock_hold_for(handle, STEP_MS)) {
+        left--;
+    }
+}
+
 void lock_hold(struct handle *handle) {
-    (void)lock_hold_for(handle, lock_draw_hold(handle));
+    enum { SOMETIMES = 4 };
+    if (handle->tells_contended && chance_once_in(&handle->chance, SOMETIMES)) {
+        hold_until_contended(handle);
+    } else {
+        (void)lock_hold_for(handle, lock_draw_hold(handle));
+    }
 }
 
 void lock_hold_and_check(struct handle *handle) {

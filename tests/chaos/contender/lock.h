@@ -11,7 +11,8 @@ bool lock_acquire(struct handle *handle);
 bool lock_try(struct handle *handle);
 /** Gives up after some milliseconds. */
 bool lock_acquire_in_a_hurry(struct handle *handle);
-/** Works for a time that is drawn, or until the lock is known to be lost. */
+/** Works for a time that is drawn, or until the lock is known to be lost; with tell_contended
+ *  sometimes until somebody waits. */
 void lock_hold(struct handle *handle);
 /** Looks at the lease all the time. */
 void lock_hold_and_check(struct handle *handle);
@@ -28,6 +29,8 @@ void lock_close(struct handle *handle);
 void lock_draw_resource(struct handle *handle, size_t number, const char *family);
 /** What every lock is opened with. `lending` must live as long as the options. */
 void lock_draw_options(struct handle *handle, zkl_lock_options *options, zkl_lending *lending);
+/** Draws this option, which a part of all handles has. */
+int lock_draw_fail_on_session_expiry(struct handle *handle);
 /** Acquires by a call that the history has as `what`. */
 bool lock_acquire_within(struct handle *handle, const char *what, int64_t timeout_ms);
 /** Adds to the line of an acquire what is asked for. */

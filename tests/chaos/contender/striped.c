@@ -8,6 +8,7 @@ static void open_striped_lock(struct handle *handle) {
     lock_draw_resource(handle, 0, handle->kind->family);
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT; /* it takes no more of them */
     options.owner = handle->caller.who;
+    options.fail_on_session_expiry = lock_draw_fail_on_session_expiry(handle);
     struct call call;
     lock_begin_open(handle, &call);
     int status = zkl_striped_lock_open(handle->client->zkl, handle->resources[0], STRIPES, &options,
