@@ -226,7 +226,7 @@ class Incomplete(unittest.TestCase):
 
     def test_what_came_before_a_malformed_line_is_found(self):
         copy = Copy(made("calm", 1))
-        copy.plain_turn().grant["token"] = [1, 0]
+        copy.plain_turn(lambda turn: all(line.get("what") != "state" for line in turn.between)).grant["token"] = [1, 0]
         copy.lines.append({"at": copy.lines[-1]["at"], "who": "c", "event": "invented"})
         found = judged(*copy.finished())
         self.assertEqual((set(found.found), len(found.not_judged)), ({"token_is_not_of_the_node"}, 1))
@@ -455,6 +455,206 @@ class Excused(unittest.TestCase):
             return one
 
         self.expect("call_too_late", story)
+
+
+class Contention(unittest.TestCase):
+    """p1a holds, and is told that somebody waits behind it."""
+
+    EXCLUSIVE, READ, WRITE, TWO, ONE = "-lock-", "-__READ__", "-__WRIT__", "-permit-2-", "-permit-1-"
+
+    @staticmethod
+    def node(kind, place):
+        return f"/locks/r/_c_{Names.GUID}{kind}000000000{place}"
+
+    def hold(self, kind):
+        """From 110 ms on. (the story, its token)"""
+        one = Story(1, 2)
+        one.open("p1a", tell_contended=1)
+        path = self.node(kind, 1)
+        token = [one.transact(100, 1, ["create", path, 1, "owner=p1a\n"]), 0]
+        one.call(99, 110, "p1a", "acquire", asked={"resource": "/locks/r"}, token=token, node=path, session="0x1")
+        return one, token
+
+    @staticmethod
+    def tell(one, token, at=400):
+        one.say(at, "p1a", "callback", what="state", state="CONTENDED", token=token, resource="/locks/r")
+        one.wait_until(1000)
+        return "told_of_a_waiter_that_was_not" in one.found()
+
+    def is_wrong(self, kind, other, who="p2a"):
+        one, token = self.hold(kind)
+        one.transact(200, int(who[1]), ["create", self.node(other, 2), 1, f"owner={who}\n"])
+        return self.tell(one, token)
+
+    def test_everybody_waits_for_who_excludes(self):
+        kinds = (self.EXCLUSIVE, self.READ, self.WRITE, self.TWO)
+        self.assertEqual([self.is_wrong(self.EXCLUSIVE, other) for other in kinds], [False] * 4)
+        self.assertEqual([self.is_wrong(self.WRITE, other) for other in kinds], [False] * 4)
+
+    def test_readers_do_not_wait_for_readers(self):
+        kinds = (self.EXCLUSIVE, self.READ, self.WRITE, self.TWO)
+        self.assertEqual([self.is_wrong(self.READ, other) for other in kinds], [False, True, False, False])
+
+    def test_who_finds_a_permit_does_not_wait(self):
+        self.assertEqual([self.is_wrong(self.TWO, other) for other in (self.TWO, self.EXCLUSIVE)], [True, False])
+        self.assertFalse(self.is_wrong(self.ONE, self.ONE))
+
+    def test_nobody_waits_for_its_own_upgrade(self):
+        self.assertTrue(self.is_wrong(self.READ, self.WRITE, who="p1a"))
+
+    def test_who_holds_as_a_reader_now_has_writers_behind_it(self):
+        for comes, other, expected in ((120, self.READ, False), (200, self.READ, True), (200, self.WRITE, False)):
+            one, token = self.hold(self.WRITE)
+            path = self.node(other, 2)
+            if comes < 150:
+                one.transact(comes, 2, ["create", path, 1, "owner=p2a\n"])
+            one.transact(150, 1, ["create", self.node(self.READ, 1), 1, "owner=p1a\n"], ["delete", self.node(self.WRITE, 1)])
+            if comes > 150:
+                one.transact(comes, 2, ["create", path, 1, "owner=p2a\n"])
+            self.assertEqual(self.tell(one, token), expected)
+
+    def test_of_a_session_that_was_restored_or_hurt_nothing_is_known(self):
+        for is_hurt in (False, True):
+            one, token = self.hold(self.EXCLUSIVE)
+            if is_hurt:
+                one.say(150, "nemesis", "hurt", session="0x1")
+            self.assertEqual(self.tell(one, token), not is_hurt)
+
+    def test_who_was_before_it_does_not_wait_behind_it(self):
+        """Nor behind another node of the same set."""
+        one = Story(1, 2)
+        one.open("p1a", tell_contended=1)
+        places = [self.node(self.EXCLUSIVE, 3), self.node(self.EXCLUSIVE, 1).replace("/r/", "/s/")]
+        one.transact(90, 2, ["create", self.node(self.EXCLUSIVE, 2), 1, "owner=p2a\n"])
+        token = [one.transact(100, 1, *(["create", place, 1, "owner=p1a\n"] for place in places)), 0]
+        one.transact(105, 2, ["delete", self.node(self.EXCLUSIVE, 2)])
+        one.call(99, 120, "p1a", "acquire", asked={"resources": ["/locks/r", "/locks/s"]}, token=token, nodes=places,
+                 session="0x1")
+        self.assertTrue(self.tell(one, token))
+
+    def test_many_who_came_before_it_leave_no_doubt(self):
+        one = Story(1, 2)
+        one.open("p1a", tell_contended=1)
+        for place in range(70):
+            one.transact(20, 2, ["create", path := f"{self.node(self.EXCLUSIVE, 1)[:-3]}{place + 100}", 1, ""])
+            one.transact(20, 2, ["delete", path])
+        path = f"{self.node(self.EXCLUSIVE, 1)[:-3]}200"
+        token = [one.transact(100, 1, ["create", path, 1, "owner=p1a\n"]), 0]
+        one.call(99, 110, "p1a", "acquire", asked={"resource": "/locks/r"}, token=token, node=path, session="0x1")
+        self.assertTrue(self.tell(one, token))
+
+    def test_who_came_long_ago_is_not_known_any_more(self):
+        for others in (3, 70):
+            one, token = self.hold(self.EXCLUSIVE)
+            one.call(120, 130, "p1a", "release")
+            one.transact(121, 1, ["delete", self.node(self.EXCLUSIVE, 1)])
+            for place in range(others):
+                one.transact(140 + place, 2, ["create", path := f"{self.node(self.EXCLUSIVE, 1)[:-3]}{place + 100}", 1, ""])
+                one.transact(140 + place, 2, ["delete", path])
+            self.assertEqual(self.tell(one, token), others < 64)
+
+    def held_for_long(self, told_at=None, fault_at=None, comes_at=200, gone_at=None, asks=True, other=EXCLUSIVE):
+        """For reading, in the end, with somebody behind it."""
+        one, token = self.hold(self.WRITE)
+        if not asks:
+            one.open("p1a")
+        one.transact(150, 1, ["create", self.node(self.READ, 1), 1, "owner=p1a\n"], ["delete", self.node(self.WRITE, 1)])
+        one.transact(comes_at, 2, ["create", self.node(other, 2), 1, ""])
+        if gone_at:
+            one.transact(gone_at, 2, ["delete", self.node(other, 2)])
+        if told_at:
+            one.say(told_at, "p1a", "callback", what="state", state="CONTENDED", token=token, resource="/locks/r")
+        if fault_at:
+            one.say(fault_at, "nemesis", "fault", what="begin", fault=1, kind="cut", touches=["host1"])
+            one.say(fault_at + 100, "nemesis", "fault", what="healed", fault=1)
+        one.wait_until(9000)
+        return "waiter_not_told" in one.found()
+
+    def test_who_asked_for_it_is_told_in_time_and_in_peace(self):
+        self.assertTrue(self.held_for_long())
+        self.assertFalse(self.held_for_long(told_at=300))
+        self.assertFalse(self.held_for_long(gone_at=3000))
+        self.assertFalse(self.held_for_long(comes_at=4000, gone_at=7000))
+        self.assertFalse(self.held_for_long(asks=False))
+        self.assertFalse(self.held_for_long(other=self.READ))
+        self.assertFalse(self.held_for_long(fault_at=250))
+
+    def test_a_doubt_is_not_over_when_somebody_waits(self):
+        one, token = self.hold(self.EXCLUSIVE)
+        one.say(150, "p1a", "callback", what="state", state="SUSPECT", token=token)
+        one.transact(200, 2, ["create", self.node(self.EXCLUSIVE, 2), 1, ""])
+        one.say(250, "p1a", "callback", what="state", state="CONTENDED", token=token, resource="/locks/r")
+        one.wait_until(20000)
+        self.assertIn("end_of_a_doubt_not_told", one.found())
+
+
+class Expiry(unittest.TestCase):
+    """A waiter whose session ends, and which then has another place."""
+
+    def waiter(self, fails=True, status=None, at=450, before=False, again=True, by_hand=False, ends=True, entitled=False, **asked):
+        """The session 0x1 ends at 300 ms, and the node of the next one comes 200 ms later."""
+        one = Story(1, 2)
+        one.open("p1a", **({"fail_on_session_expiry": 1} if fails else {}))
+        if before:
+            one.call(10, 20, "p1a", "acquire", "ZKL_CANCELLED", asked={"resource": "/locks/r"})
+        one.transact(50, 2, ["create", Story.NODE.format(0), 1, ""])
+        one.say(99, "p1a", "call", what="acquire", call=99, **{"resource": "/locks/r", "deadline_ms": -1, **asked})
+        one.transact(110, 1, ["create", Story.NODE.format(1), 1, "owner=p1a\n"])
+        if entitled:
+            one.transact(200, 2, ["delete", Story.NODE.format(0)])
+        if by_hand:
+            one.transact(250, 2, ["delete", Story.NODE.format(1)])
+        if ends:
+            one.transact(300, 1, ["close", None])
+        one.say(400, "p1a", "session", session="0x11")
+        if status:
+            one.say(at, "p1a", "return", what="acquire", call=99, status=status)
+        if again:
+            one.transact(500, 11, ["create", Story.NODE.format(2), 1, "owner=p1a\n"])
+        one.wait_until(max(at, 12000))
+        return one.found()
+
+    def test_who_is_to_fail_does_not_join_again(self):
+        for excuse in ({"fails": False}, {"stripe": "any", "stripes": 2}, {"before": True}, {"again": False},
+                       {"by_hand": True}):
+            self.assertNotIn("joined_again_though_it_was_to_fail", self.waiter(**excuse))
+        self.assertIn("joined_again_though_it_was_to_fail", self.waiter())
+
+    def test_who_is_to_fail_does_so_in_time(self):
+        for excuse in ({"fails": False}, {"stripe": "any", "stripes": 2}, {"before": True}, {"by_hand": True},
+                       {"status": "ZKL_SESSION_EXPIRED"}):
+            self.assertNotIn("waits_after_its_session", self.waiter(again=False, **excuse))
+        self.assertIn("waits_after_its_session", self.waiter(again=False))
+
+    def test_a_set_that_has_just_come_has_not_joined_again(self):
+        one = Story(1)
+        one.open("p1a", fail_on_session_expiry=1)
+        one.say(99, "p1a", "call", what="acquire", call=99, resources=["/locks/r", "/locks/s"], deadline_ms=-1)
+        nodes = [Story.NODE.format(1), Story.NODE.format(1).replace("/r/", "/s/")]
+        one.transact(110, 1, *(["create", node, 1, "owner=p1a\n"] for node in nodes))
+        one.transact(111, 1, ["close", nodes])
+        one.wait_until(1000)
+        self.assertNotIn("joined_again_though_it_was_to_fail", one.found())
+
+    def test_the_next_acquire_may_follow_at_once(self):
+        """Its node seems to be older than it, as the servers' times are cut off."""
+        one = Story(1, 2)
+        one.open("p1a", fail_on_session_expiry=1)
+        one.transact(50, 2, ["create", Story.NODE.format(0), 1, ""])
+        one.say(99, "p1a", "call", what="acquire", call=98, resource="/locks/r", deadline_ms=-1)
+        one.transact(110, 1, ["create", Story.NODE.format(1), 1, "owner=p1a\n"])
+        one.transact(300, 1, ["close", None])
+        one.say(400, "p1a", "return", what="acquire", call=98, status="ZKL_SESSION_EXPIRED")
+        one.say(400.4, "p1a", "call", what="acquire", call=99, resource="/locks/r", deadline_ms=-1)
+        one.transact(400, 11, ["create", Story.NODE.format(2), 1, "owner=p1a\n"])
+        one.wait_until(1000)
+        self.assertNotIn("joined_again_though_it_was_to_fail", one.found())
+
+    def test_an_acquire_ends_with_a_session_that_ends(self):
+        for excuse in ({}, {"at": 90000}, {"fails": False, "deadline_ms": 0}, {"fails": False, "entitled": True}):
+            self.assertNotIn("expired_without_cause", self.waiter(status="ZKL_SESSION_EXPIRED", again=False, **excuse))
+        for wrong in ({"fails": False}, {"ends": False}):
+            self.assertIn("expired_without_cause", self.waiter(status="ZKL_SESSION_EXPIRED", again=False, **wrong))
 
 
 class Names(unittest.TestCase):

@@ -59,6 +59,7 @@ class Handle:
         self.last_close = 0  # when it began
         self.tokens = collections.deque(maxlen=TOKENS)  # of its last grants
         self.told_lost = collections.deque(maxlen=LOSSES)  # of those that a callback has told to be lost
+        self.told_contended = collections.deque(maxlen=TOKENS)  # (token, resource), of those told that somebody waits
 
     def option_ns(self, name):
         return int(self.options.get(name, 0) * 1000000)
@@ -74,7 +75,7 @@ class Handle:
 
 class Call:
     __slots__ = ("handle", "what", "number", "at", "line", "returned", "answer", "status", "is_async", "answered",
-                 "cancelled", "hold", "first_node", "is_after_one_given_up", "is_late")
+                 "cancelled", "hold", "first_node", "last_node", "is_after_one_given_up", "is_late")
 
     def __init__(self, handle, line):
         self.handle = handle
@@ -89,7 +90,7 @@ class Call:
         self.status = None
         self.cancelled = None  # when a cancel said that it had ended this call
         self.hold = handle.hold
-        self.first_node = None
+        self.first_node = self.last_node = None
         last = handle.last_acquire  # whose node may come yet, if none was seen, or one of an earlier one
         self.is_after_one_given_up = last is not None and last.status != "ZKL_OK" and \
             (last.first_node is None or last.is_after_one_given_up)

@@ -18,11 +18,15 @@ class MadeHold:
 
 
 class MadeContender:
+    MAY_BE_TOLD = MAY_FAIL = True  # with tell_contended, with fail_on_session_expiry
+
     def __init__(self, fleet, process, kind, number):
         self.fleet, self.process, self.kind = fleet, process, kind
         self.who = f"c{process.number}-h{number}"
+        self.is_told, self.fails = self.MAY_BE_TOLD and number % 2 == 0, self.MAY_FAIL and number % 3 == 0
         self.calls = 0
         self.hold = None
+        self.upgraded = None  # the node of its last upgrade
         self.waiting = None  # the request that waits
         self.is_closed = False
         process.handles.append(self)
@@ -49,6 +53,10 @@ class MadeContender:
             options["max_hold_ms"] = HOLD_LIMIT // MS
         if self.kind in ("lease", "reader"):
             options["lease_tick_ms"] = 500
+        if self.is_told:
+            options["tell_contended"] = 1
+        if self.fails:
+            options["fail_on_session_expiry"] = 1
         return options
 
     # ---- The servers ----------------------------------------------------------------------
@@ -125,6 +133,17 @@ class MadeContender:
         self.say(answer, what, call, status="ZKL_OK", token=hold.token, session=hold.session.number,
                  **self.where(hold.nodes),
                  **({"mode": mode} if mode else {}))
+        for node in hold.nodes if self.is_told else ():
+            Task(self.fleet, self.process, self.watch_behind(hold, node.resource))
+
+    def watch_behind(self, hold, resource):
+        """Tells it once, of one resource, that somebody waits."""
+        while self.hold is hold and not hold.is_lost:
+            node = next(node for node in hold.nodes if node.resource == resource)
+            if not self.process.is_cut and self.fleet.servers.is_awaited(node, self.upgraded):
+                self.tell("CONTENDED", resource=resource)
+                return
+            yield 10 * MS
 
     def take_place(self, wanted, is_try, until):
         """(status, nodes)"""
@@ -138,6 +157,8 @@ class MadeContender:
             outcome = yield from self.wait(nodes, is_try, until)
             if outcome not in ("expired", "deleted"):
                 return outcome, nodes
+            if self.fails and not nodes[0].session.is_open:
+                return "ZKL_SESSION_EXPIRED", nodes
             yield from self.delete(nodes)  # what is left of a set
             if not (yield from self.online(until)):
                 return "ZKL_DISCONNECTED", []
@@ -303,7 +324,7 @@ class MadeContender:
             return
         unique = str(uuid.UUID(int=self.random.getrandbits(128), version=4))
         node, = self.fleet.servers.create(hold.session, [(reader.resource, "write", 1)], unique, self.who)
-        node.request = Request([node])
+        node.request, self.upgraded = Request([node]), node
         before = self.fleet.servers.queues[reader.resource][:2] == [reader, node]
         yield self.fleet.latency()
         if not before or not node.lives or not reader.lives:

@@ -53,6 +53,8 @@ class MadeLender:
 
 
 class MadeBorrower(MadeContender):
+    MAY_FAIL = False
+
     def __init__(self, fleet, process, lender, number):
         self.lender = lender
         super().__init__(fleet, process, "lent", number)

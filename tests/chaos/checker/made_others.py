@@ -11,6 +11,8 @@ LOOKS = 200 * MS  # of an observer
 
 
 class MadeCandidate(MadeContender):
+    MAY_BE_TOLD = MAY_FAIL = False
+
     def options(self):
         return {**super().options(), "election": True}
 
@@ -27,6 +29,8 @@ class MadeCandidate(MadeContender):
 
 
 class MadeStriped(MadeContender):
+    MAY_BE_TOLD = False
+
     def wanted(self):
         drawn = self.random.randrange(4)
         if drawn == 0:
@@ -42,6 +46,8 @@ class MadeStriped(MadeContender):
 
 
 class MadeObserver(MadeContender):
+    MAY_BE_TOLD = MAY_FAIL = False
+
     def live(self):
         self.open()
         call = self.begin("observe", resource=LEAD)
@@ -65,6 +71,8 @@ class MadeObserver(MadeContender):
 
 class MadeJob(MadeContender):
     """A process `zklock once` after the other."""
+
+    MAY_BE_TOLD = MAY_FAIL = False
 
     def live(self):
         self.open()

@@ -117,6 +117,18 @@ class MadeServers:
             return sum(one.mode != "read" for one in earlier)
         return max(0, len(earlier) - node.permits + 1) if node.mode == "permit" else len(earlier)
 
+    def is_awaited(self, node, but):
+        """Whether somebody waits behind it, but for one node."""
+        queue = self.queues[node.resource]
+        behind = queue[queue.index(node) + 1:] if node.lives else ()
+        return any(self.waits_for(other, node) for other in behind if other is not but)
+
+    def waits_for(self, other, node):
+        """One that is behind it."""
+        if other.mode == node.mode == "permit":
+            return self.in_the_way(other) > 0
+        return not other.mode == node.mode == "read"
+
     def settle(self, resources):
         for resource in resources:
             for node in self.queues.get(resource, ())[:8]:

@@ -1097,6 +1097,118 @@ def upgrade_of_the_only_reader(copy):
     copy.add_call(turn.grant["at"] + 10, turn.grant, "upgrade", "ZKL_BUSY")
 
 
+# ---- Who waits behind a holder --------------------------------------------------------------
+
+
+def told_of_a_waiter(copy):
+    """(its turn, the line that told of it)"""
+    for turn in copy.turns():
+        for line in turn.between:
+            if line.get("state") == "CONTENDED" and turn.is_plain:
+                return turn, line
+    raise NoPlace
+
+
+def change_options(copy, who, **options):
+    """None takes one away."""
+    for line in copy.lines:
+        if line["who"] == who and "options" in line:
+            changed = {**line["options"], **options}
+            line["options"] = {name: value for name, value in changed.items() if value is not None}
+
+
+@plant("told_of_a_waiter_unasked")
+def waiter_of_whom_nobody_asked_to_be_told(copy):
+    change_options(copy, told_of_a_waiter(copy)[1]["who"], tell_contended=None)
+
+
+@plant("told_of_a_waiter_twice")
+def waiter_that_is_told_twice(copy):
+    told = told_of_a_waiter(copy)[1]
+    copy.lines.append(dict(told, at=told["at"] + 10))
+
+
+def tell_of_a_waiter(copy, turn):
+    change_options(copy, turn.grant["who"], tell_contended=1)
+    copy.add(turn.grant["at"] + 10, turn.grant, "callback", what="state", state="CONTENDED",
+             token=turn.grant["token"], resource=other_resource(turn))
+
+
+@plant("told_of_a_waiter_that_was_not", run="lonely")
+def waiter_that_was_never_there(copy):
+    tell_of_a_waiter(copy, copy.plain_turn())
+
+
+@plant("told_of_a_waiter_that_was_not", run="lonely")
+def waiter_that_has_left_before(copy):
+    turn = copy.plain_turn(after=copy.start() + 5 * S)
+    path = turn.path[:-10] + "0000099999"
+    copy.insert(turn.call["at"] - 2 * S, copy.stranger(), [["create", path, 1, ""]])
+    copy.insert(turn.call["at"] - S, copy.stranger(), [["delete", path]])
+    tell_of_a_waiter(copy, turn)
+
+
+@plant("told_of_a_waiter_that_was_not", run="lonely")
+def waiter_that_came_after_the_release(copy):
+    turn = copy.plain_turn(after=copy.start() + 5 * S)
+    copy.insert(turn.released["at"] + S, copy.stranger(), [["create", turn.path[:-10] + "0000099999", 1, ""]])
+    tell_of_a_waiter(copy, turn)
+    copy.lines[-1]["at"] = turn.released["at"] + 2 * S
+
+
+@plant("told_of_a_waiter_that_was_not", run="lonely")
+def reader_that_does_not_wait_for_readers(copy):
+    turn = copy.plain_turn(lambda turn: turn.grant.get("mode") == "read")
+    copy.insert(turn.grant["at"], copy.stranger(), [["create", turn.path[:-10] + "0000099999", 1, ""]])
+    tell_of_a_waiter(copy, turn)
+
+
+@plant("waiter_not_told")
+def waiter_that_is_never_told(copy):
+    copy.settle()
+    turn = copy.plain_turn(lambda turn: "tell_contended" in copy.options(turn.grant["who"]))
+    copy.undo("delete", turn.path)
+    copy.insert(turn.grant["at"] + MS, copy.stranger(), [["create", turn.path[:-10] + "0000099999", 1, ""]])
+    copy.remove_after(turn.grant["who"], turn.grant["at"])
+
+
+# ---- The end of a waiter's session ----------------------------------------------------------
+
+
+@plant("joined_again_though_it_was_to_fail")
+def waiter_that_does_not_fail_with_its_session(copy):
+    turn = copy.plain_turn(lambda turn: waited(turn) and copy.options(turn.grant["who"]).get("fail_on_session_expiry") and
+                           copy.boottime(copy.that("create", turn.path)) > turn.call["at"])
+    create = copy.that("create", turn.path)
+    first = dict(create, session="0x9999")
+    copy.transactions += [dict(first, zxid=create["zxid"] - 2, parts=[["create", NOBODYS, 1, f"owner={turn.grant['who']}\n"]]),
+                          dict(first, zxid=create["zxid"] - 1, parts=[["close", [NOBODYS]]])]
+
+
+@plant("waits_after_its_session")
+def waiter_that_does_not_hear_of_the_end_of_its_session(copy):
+    copy.settle()
+    turn = copy.plain_turn(lambda turn: waited(turn) and copy.options(turn.grant["who"]).get("fail_on_session_expiry") and
+                           turn.call["deadline_ms"] == -1)
+    copy.end_session(turn.grant["session"], turn.grant["at"] - 10 * MS)
+    copy.remove_after(turn.grant["who"], turn.grant["at"] - 20 * MS)
+
+
+@plant("expired_without_cause")
+def end_of_a_session_that_lives(copy):
+    timed_out(copy)["status"] = "ZKL_SESSION_EXPIRED"
+
+
+@plant("expired_without_cause")
+def waiter_that_was_to_join_again(copy):
+    told = copy.find(lambda line: line.get("status") == "ZKL_TIMEOUT" and line["what"] == "acquire" and
+                     not copy.options(line["who"]).get("fail_on_session_expiry"))
+    copy.insert(told["at"] - 50 * MS, "0x9999", [["open", 4000]])
+    copy.insert(told["at"] - 40 * MS, "0x9999", [["close", []]])
+    copy.add(told["at"] - 30 * MS, told, "session", session="0x9999")
+    told["status"] = "ZKL_SESSION_EXPIRED"
+
+
 # ---- Elections ------------------------------------------------------------------------------
 
 

@@ -134,8 +134,9 @@ class World:
             handle.nodes[node.path] = node
         handle.names_its_nodes = True
         node.request = self.request_of(node, handle)
-        if node.request is not None and node.request.first_node is None:
-            node.request.first_node = node
+        if node.request is not None:
+            node.request.first_node = node.request.first_node or node
+            node.request.last_node = node
         self.tell("attributed", handle, node)
 
     def request_of(self, node, handle):
@@ -440,6 +441,9 @@ class World:
         hold = handle.hold
         is_about_it = hold is not None and ("token" not in line or tuple(line["token"]) == hold.token)
         self.tell("told", handle, hold if is_about_it else None, line)
+        if line["state"] == "CONTENDED":
+            handle.told_contended.append((tuple(line["token"]), line["resource"]))
+            return
         if line["state"] == "LOST" and "token" in line:
             handle.told_lost.append(tuple(line["token"]))
         if not is_about_it:

@@ -7,6 +7,8 @@ from ..servers import BY_ITSELF
 from .losses import timeout_of
 
 AGAIN = bounds.S  # so often is looked whether a lent node has come back
+# Handles that share a place have the same of these (lending.h).
+SHARED = ("hand_offs", "hand_off_ms", "retain_ms", "fail_on_session_expiry")
 
 
 @rule("entitled", "A release wakes one waiter.")
@@ -85,15 +87,18 @@ def turn_not_lent(world, node):
     yield node.entitled_at + bound, look
 
 
+def share(one, other):
+    return one.client == other.client and all(one.options.get(name) == other.options.get(name) for name in SHARED)
+
+
 @rule("release answered", "the client keeps the node, and lends it to one of them after the other")
 def not_lent_to_the_next(world, call):
     hold = call.hold
     if hold is None or not hold.is_lent or hold.ended != call.at or hold.only_reads:
         return
     node, handle = hold.nodes[0], call.handle
-    waiting = [other.acquire for other in handle.process.handles if other.options == handle.options and
-               other.acquire is not None and other.acquire.line.get("resource") == node.resource and
-               other.acquire.line.get("mode") == node.mode]
+    waiting = [other.acquire for other in handle.process.handles if other.acquire is not None and share(other, handle) and
+               other.acquire.line.get("resource") == node.resource and other.acquire.line.get("mode") == node.mode]
     bound = bounds.NEWS + handle.timeout
 
     def look(now):
