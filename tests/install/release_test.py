@@ -142,8 +142,20 @@ class Release(Copy):
 
     def test_a_version_that_does_not_follow_is_refused(self):
         for version in ("0.0.0", self.followed_by(0, 0, 2), self.followed_by(0, 2), self.followed_by(2)):
-            self.refuses(f"{version} does not follow {self.version}: {self.followed_by(0, 0, 1)}, ", version)
+            self.refuses(f"{version} may not be the next: {self.followed_by(0, 0, 1)}, ", version)
         self.refuses(f"CHANGELOG.md has {self.version} already", self.version)
+
+    def test_a_version_that_is_begun_is_not_passed_over(self):
+        begun, major = self.followed_by(0, 1), self.followed_by(1)
+        self.does("--begin", begun)
+        for version in (self.followed_by(0, 0, 1), self.followed_by(0, 2), f"{begun[:-1]}1"):
+            self.refuses(f"{version} may not be the next: {begun}, {major} may", version)
+        self.does("--begin", major)
+
+    def test_a_number_of_two_digits_is_the_later_one(self):
+        nine, ten = (f"{self.numbers[0] + 1}.{minor}.0" for minor in (9, 10))
+        self.write("CHANGELOG.md", CHANGELOG.format(nine) + f"\n## {ten} - 2026-01-01\n")
+        self.refuses(f"CHANGELOG.md: has {ten}, and include/zklock/base.h the earlier {self.version}", "--check")
 
     def test_what_is_no_version_is_refused(self):
         for version in "v0.2.0", "0.2", "0.2.0-rc1", "00.2.0", "0.2.٣", "", "0.2.0\n":
