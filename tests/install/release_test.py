@@ -246,6 +246,10 @@ class Archive(Copy):
         self.write("docs/new.md", "")
         self.refuses("docs/new.md", "--archive")
 
+    def test_attributes_of_the_clone_alone_are_refused(self):
+        self.write(".git/info/attributes", "*.md export-ignore\n")
+        self.refuses(".git/info/attributes would change", "--archive")
+
     def test_a_commit_after_the_release_is_refused(self):
         self.edit("CHANGELOG.md", "## Unreleased\n", "## Unreleased\n\n- News.\n")
         self.commit()
