@@ -120,11 +120,23 @@ class Release(Copy):
             self.assertNotRegex(self.read(path), rf"(?:libzklock|ZKLOCK_|so\.){re.escape(self.soname)}(?![\d.]*\d)")
 
     def test_a_minor_version_before_the_first_major_gets_a_soname_of_its_own(self):
+        if self.numbers[0] > 0:
+            self.skipTest("1.0 is there")
         minor = self.followed_by(0, 1)
         self.check_soname(minor, minor.rpartition(".")[0])
 
     def test_a_major_version_gets_a_soname_of_its_own(self):
         self.check_soname(self.followed_by(1), str(self.numbers[0] + 1))
+
+    def test_a_minor_version_of_a_major_keeps_the_soname(self):
+        major, minor = self.followed_by(1), self.followed_by(1).replace(".0.", ".1.")
+        self.does(major)
+        self.edit("CHANGELOG.md", "## Unreleased\n", "## Unreleased\n\n- News.\n")
+        self.does(minor)
+        self.does("--check")
+        soname = str(self.numbers[0] + 1)
+        self.assertIn(f"ZKLOCK_{soname} {{", self.read("lib/zklock.map"))
+        self.assertIn(f"\n zkl_version@ZKLOCK_{soname} {major}\n", self.read(f"debian/libzklock{soname}.symbols"))
 
     def test_a_version_that_is_begun_is_released_once(self):
         minor = self.followed_by(0, 1)
