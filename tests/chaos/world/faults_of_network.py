@@ -184,15 +184,16 @@ class AnswersLost(Flapping, OfAClient):
 
     name = "client's answers lost"
     pairs = False
-    lasts_s = 5
-    MENDED_S = 0.4  # in which they connect again, and somebody is granted
+    lasts_s = 6
+    MENDED_S = 0.6  # in which they connect again, and somebody is granted
 
     def begin(self):
         self.ended = 0
         super().begin()
 
     def rules(self):
-        return [(self.servers, [self.client], "")]
+        """New connections can be made: who has lost one tries at once, and would try again after a second only."""
+        return [(self.servers, [self.client], "tcp flags & syn == 0")]
 
     def before_it_is_mended(self):
         self.ended += len(self.client.end_connections(PORT))
