@@ -20,6 +20,7 @@ from world.world import World
 
 PLACE = "/run/chaos"
 SAMPLES = "samples.lines"  # below the output; the checker reads what ends with jsonl
+END = "end"  # the same; when it is there, no other fault begins
 CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "checker", "check")
 
 
@@ -49,10 +50,11 @@ def keep(place, output):
     subprocess.run(["cp", "-r", "--sparse=always", f"{place}/.", output], check=False)
 
 
-def deal_out(nemesis, draws, seconds, samples, result):
-    """Until all are dealt out, the time is over, or the world cannot be healed; the rest stays in `draws`."""
-    until = time.monotonic() + seconds
-    while not nemesis.unhealed and time.monotonic() < until:
+def deal_out(nemesis, draws, asked, samples, result):
+    """Until all are dealt out, the time is over, the world cannot be healed, or it is to end; the rest stays in `draws`."""
+    until = time.monotonic() + asked.seconds
+    end = os.path.join(asked.output, END)
+    while not nemesis.unhealed and time.monotonic() < until and not os.path.exists(end):
         draw = next(draws, None)
         if draw is None:
             return
@@ -73,7 +75,7 @@ def with_samples(nemesis, draws, asked, world, result):
     samples = Samples(path, world.fleet, world.servers)
     samples.begin()
     try:
-        deal_out(nemesis, draws, asked.seconds, samples, result)
+        deal_out(nemesis, draws, asked, samples, result)
     finally:
         samples.end()
 
@@ -149,4 +151,5 @@ def main():
     return judge(asked.output, asked.build)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

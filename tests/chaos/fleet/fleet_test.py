@@ -6,8 +6,10 @@ import collections
 import json
 import os
 import tempfile
+import types
 import unittest
 
+import main
 from result import Result
 from . import mix, records
 from .follower import Follower, Span, busiest
@@ -160,6 +162,40 @@ class BusiestTest(unittest.TestCase):
 
 class MadeNemesis:
     not_counted, unhealed = [], []
+
+
+class EndTest(unittest.TestCase):
+    """Faults come until one of the reasons to end is there."""
+
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.output = place.name
+        self.dealt = []
+        self.unhealed = []
+
+    def deal(self, draw):
+        self.dealt.append(draw)
+        if draw == "until it is asked to end":
+            with open(os.path.join(self.output, main.END), "w", encoding="ascii"):
+                pass
+        elif draw == "not healed":
+            self.unhealed.append(draw)
+
+    def deal_out(self, *draws, seconds=60):
+        nothing = types.SimpleNamespace(take=lambda at_rest: None, note_nemesis=lambda nemesis: None)
+        main.deal_out(self, iter(draws), types.SimpleNamespace(seconds=seconds, output=self.output), nothing, nothing)
+        return len(self.dealt)
+
+    def test_all_are_dealt_out_where_there_is_time(self):
+        self.assertEqual(self.deal_out("one", "two", "three"), 3)
+        self.assertEqual(self.deal_out("one", "two", "three", seconds=0), 3)
+
+    def test_none_follows_one_that_was_not_healed(self):
+        self.assertEqual(self.deal_out("one", "not healed", "three"), 2)
+
+    def test_none_follows_when_the_run_is_asked_to_end(self):
+        self.assertEqual(self.deal_out("one", "until it is asked to end", "three"), 2)
 
 
 class ResultTest(unittest.TestCase):
