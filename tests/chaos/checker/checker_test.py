@@ -588,6 +588,43 @@ class Contention(unittest.TestCase):
         self.assertIn("end_of_a_doubt_not_told", one.found())
 
 
+class Lending(unittest.TestCase):
+    """A node is lent, the first that holds it is told of a waiter, and then it is lent once more."""
+
+    def found(self, number, at=200, first=1, kind="-lock-", is_stopped=False, is_told=True, again=None):
+        one = Story(1)
+        one.open("p1a", hand_offs=2, hand_off_ms=500, tell_contended=1)
+        node = f"/locks/r/_c_{Names.GUID.replace('-8000-', '-c000-')}{kind}0000000001"
+        zxid = one.transact(100, 1, ["create", node, 1, ""])
+        mode = "read" if "READ" in kind else "exclusive"
+        for grant, begin in ((first, 110), (number, at)):
+            one.call(begin - 1, begin, "p1a", "acquire", asked={"mode": mode, "resource": "/locks/r"}, token=[zxid, grant],
+                     node=node, mode=mode, session="0x1")
+            one.call(begin + 5, begin + 6, "p1a", "release")
+        for told, when in ((first, 112), (again, 150)) if is_told else ():
+            if told is not None:
+                one.say(when, "p1a", "callback", what="state", state="CONTENDED", token=[zxid, told], resource="/locks/r")
+        if is_stopped:
+            one.say(150, "nemesis", "process", process=1, what="stop")
+            one.say(at - 5, "nemesis", "process", process=1, what="resume")
+        one.wait_until(at + 1000)
+        return one.found()
+
+    def test_so_many_are_lent_it_after_the_news(self):
+        self.assertNotIn("handed_on_too_often", self.found(3))
+        self.assertIn("handed_on_too_often", self.found(4))
+        self.assertIn("handed_on_too_often", self.found(4, again=3))
+        self.assertNotIn("handed_on_too_often", self.found(4, first=2))
+        self.assertNotIn("handed_on_too_often", self.found(4, is_told=False))
+        self.assertNotIn("handed_on_too_often", self.found(4, kind="-__READ__"))  # some hold it already
+
+    def test_none_is_lent_it_long_after_the_news(self):
+        self.assertNotIn("handed_on_too_late", self.found(2, at=2600))
+        self.assertIn("handed_on_too_late", self.found(2, at=2700))
+        self.assertNotIn("handed_on_too_late", self.found(2, at=2700, is_told=False))
+        self.assertNotIn("handed_on_too_late", self.found(2, at=2700, is_stopped=True))
+
+
 class Expiry(unittest.TestCase):
     """A waiter whose session ends, and which then has another place."""
 

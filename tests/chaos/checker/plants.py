@@ -1031,6 +1031,30 @@ def hand_off_after_its_time(copy):
             line["options"] = {**line["options"], "hand_off_ms": 1}
 
 
+def tell_the_first(copy, turn):
+    """Of a waiter, who was lent the same node before the others."""
+    first = copy.turn(lambda one: one.grant["token"] == [turn.grant["token"][0], 1])
+    copy.add(first.grant["at"] + 10, first.grant, "callback", what="state", state="CONTENDED",
+             token=first.grant["token"], resource=other_resource(first))
+    return first
+
+
+@plant("handed_on_too_often", run="lonely")
+def waiter_that_was_heard_of_and_is_passed_by(copy):
+    tell_the_first(copy, copy.turn(lambda turn: turn.grant["token"][1] == 4))
+
+
+@plant("handed_on_too_late", run="lonely")
+def hand_off_long_after_the_news(copy):
+    for turn in copy.turns():
+        if turn.grant["token"][1] == 2:
+            first = tell_the_first(copy, turn)
+            change_options(copy, turn.grant["who"], hand_off_ms=1)
+            copy.delay(turn.grant["who"], turn.grant["at"], max(0, first.grant["at"] + 3 * S - turn.grant["at"]))
+            return
+    raise NoPlace
+
+
 @plant("joined_in_front")
 def number_that_was_made_up(copy):
     turn = copy.plain_turn(waited)

@@ -16,7 +16,7 @@ class Node:
 
     __slots__ = ("path", "resource", "mode", "permits", "sequence", "uuid", "is_lent", "session", "who", "zxid", "born",
                  "token", "entitled", "entitled_at", "behind_reader", "death", "died", "cause", "became", "deleter",
-                 "hold", "local_number", "request", "lent_since", "made_with")
+                 "hold", "local_number", "request", "lent_since", "news", "made_with")
 
     def __init__(self, path, name, session, who, zxid, at):
         self.path = path
@@ -36,6 +36,7 @@ class Node:
         self.request = None  # the call that waited when it was made
         self.made_with = ()  # all that its transaction has made, if it has made several
         self.lent_since = None  # (waiter's node, grants since it came), see rules/order.py
+        self.news = None  # (local number, when), of the first holder that was told of a waiter; the same
 
     @property
     def key(self):

@@ -214,19 +214,31 @@ def waiter_behind(world, node, hold):
     return None
 
 
+@note("told")
+def remember_the_news(world, _, __, line):
+    """Who tells its application of a waiter has heard of it."""
+    if line["state"] == "CONTENDED":
+        for node in world.servers.births.get(line["token"][0], ()):
+            if node.resource == line["resource"] and node.is_lent and node.news is None:
+                node.news = (line["token"][1], line["at"])
+
+
 @rule("granted", "it lets at most `hand_offs` more of its own in (none, by default), and none later than `hand_off_ms`"
       " after the news")
 def handed_on_too_often(world, hold):
     if not hold.is_lent or hold.token[1] == 1:  # the first is its own place in the queue
         return
     node, handle = hold.nodes[0], hold.handle
+    limit = handle.options.get("hand_offs", 0)
+    if node.news is not None and not hold.only_reads and hold.token[1] > node.news[0] + limit:
+        yield f"{hold} came after grant {node.news[0]} had been told of a waiter, and {limit} may"
+        return
     waiter = waiter_behind(world, node, hold)
     if waiter is None or not world.was_quiet(handle.process, waiter.born):
         node.lent_since = None
         return
     count = node.lent_since[1] + 1 if node.lent_since is not None and node.lent_since[0] is waiter else 1
     node.lent_since = (waiter, count)
-    limit = handle.options.get("hand_offs", 0)
     if count > limit:
         yield f"{hold} is grant {count} before {waiter.path}, of {limit} at most"
 
@@ -237,9 +249,13 @@ def handed_on_too_late(world, hold):
     late = hold.handle.option_ns("hand_off_ms")
     if not late or not hold.is_lent or hold.token[1] == 1:
         return
-    node = hold.nodes[0]
+    node, process = hold.nodes[0], hold.handle.process
+    if node.news is not None and hold.at > node.news[1] + late + bounds.CALL and \
+            not process.was_stopped_within(node.news[1], hold.at):
+        yield f"{hold} came {(hold.at - node.news[1]) / bounds.MS:.0f} ms after grant {node.news[0]} had been told of a waiter"
+        return
     waiter = waiter_behind(world, node, hold)
-    if waiter is not None and world.was_quiet(hold.handle.process, waiter.born):
+    if waiter is not None and world.was_quiet(process, waiter.born):
         heard = heard_of(node, waiter)
         if hold.at > heard + late + bounds.NEWS:
             yield f"{hold} came {(hold.at - heard) / bounds.MS:.0f} ms after it could hear of {waiter.path}, before it"
