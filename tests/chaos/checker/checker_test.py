@@ -293,6 +293,18 @@ class Restore(unittest.TestCase):
         self.assertEqual(self.found(), {"granted_out_of_turn"})
         self.assertEqual(self.found(has_all=False), {"granted_out_of_turn"})
 
+    def test_the_node_of_a_hold_dies_also_when_the_backup_has_it(self):
+        """Its holder, who was granted it before, knows of no backup."""
+        backup, clock = [self.one(1, ["create", self.A, 1, ""])], Clock([(0, 0)])
+        for is_deleted in (False, True):
+            after = [self.one(60, ["delete", self.A] if is_deleted else ["check", "/"])]
+            generations = [backup, [*backup, *after]]
+            who = {"who": "a", "process": 1, "what": "release", "call": 2}
+            lines = [*self.grant("a", 1, self.A, 1, 20 * 10**6), {"at": 55 * 10**6, "event": "call", **who},
+                     {"at": 80 * 10**6, "event": "return", "status": "ZKL_OK", **who}]
+            servers = of_generations(lambda number: read_one(generations[number], clock), [self.RESTORED])
+            self.assertEqual(set(judge(lines, servers).found), set() if is_deleted else {"released_and_still_there"})
+
 
 class Story:
     """A few lines and transactions, told in milliseconds. "p1a" is a handle of process 1, of session 0x1."""

@@ -165,7 +165,7 @@ class Servers:
         name = names.parse(last)
         if name is None:
             return
-        node = Node(path, name, session, names.owner_of(part[3]), self.zxid, self.now)
+        node = self.kept(path) or Node(path, name, session, names.owner_of(part[3]), self.zxid, self.now)
         self.nodes[path] = node
         self.births.setdefault(self.zxid, []).append(node)
         queue = self.queues.get(resource)
@@ -240,6 +240,11 @@ class Servers:
         self.dead.clear()
         self.closed.clear()
         self.tell, self.told = lambda event, what: None, self.tell
+
+    def kept(self, path):
+        """The node that this very transaction made before a restore, if it lived until then: holds and calls name it."""
+        node = self.restored_over[0].get(path) if self.restored_over is not None else None
+        return node if node is not None and node.died is None and node.zxid == self.zxid else None
 
     def replay(self, at, transaction):
         self.apply(at, transaction)
