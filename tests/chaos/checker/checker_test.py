@@ -262,8 +262,9 @@ class Restore(unittest.TestCase):
     def one(zxid, *parts, session="0x1", at=None):
         return {"zxid": zxid, "time_ms": zxid if at is None else at, "session": session, "parts": list(parts)}
 
-    def found(self, *after, has_all=True, token=62):
-        """What is found if this comes behind the backup, and then somebody is granted C, with that token."""
+    def found(self, *after, has_all=True, token=62, between=()):
+        """What is found if this comes behind the backup, and then somebody is granted C, with that token. `between`: what
+        the servers had since each restore before."""
         backup = [self.one(1, ["create", self.A, 1, ""]), self.one(2, ["check", "/"])]
         known = backup if has_all else backup[1:]  # a server that got a snapshot has not logged all of it
         before = [*backup, self.one(3, ["delete", self.A]),
@@ -271,7 +272,9 @@ class Restore(unittest.TestCase):
         lines = self.grant("b", 2, self.B, 40, 20 * 10**6) + self.grant("c", 3, self.C, token, 80 * 10**6)
         clock = Clock([(0, 0)])
         generations = [before, [*known, *after, self.one(token, ["create", self.C, 1, ""], session="0x3", at=62)]]
-        servers = of_generations(lambda number: read_one(generations[number], clock), [self.RESTORED])
+        generations[1:1] = between
+        restored = [self.RESTORED - 5 * 10**6 * back for back in reversed(range(len(generations) - 1))]
+        servers = of_generations(lambda number: read_one(generations[number], clock), restored)
         return set(judge(lines, servers).found) - {"call_left_open"}
 
     @staticmethod
@@ -292,6 +295,26 @@ class Restore(unittest.TestCase):
     def test_what_was_released_since_is_in_the_way_again(self):
         self.assertEqual(self.found(), {"granted_out_of_turn"})
         self.assertEqual(self.found(has_all=False), {"granted_out_of_turn"})
+
+    def test_a_backup_has_what_the_one_before_had(self):
+        """Though it was deleted after that backup, too."""
+        between = [self.one(1, ["create", self.A, 1, ""]), self.one(2, ["check", "/"], at=46),
+                   self.one(3, ["delete", self.A], at=47)]
+        closed = self.one(61, ["close", [self.A]])
+        self.assertEqual(self.found(has_all=False, between=[between]), {"granted_out_of_turn"})
+        self.assertEqual(self.found(closed, has_all=False, between=[between]), set())
+
+    def test_a_backup_may_be_older_than_the_one_before(self):
+        """Which had another node."""
+        between = [self.one(40, ["create", self.B, 1, ""], session="0x2", at=4), self.one(41, ["check", "/"], at=46)]
+        self.assertEqual(self.found(between=[between]), {"granted_out_of_turn"})
+        self.assertEqual(self.found(self.one(61, ["close", [self.A]]), between=[between]), set())
+
+    def test_a_backup_may_be_older_than_the_one_before_and_behind_another(self):
+        between = [[self.one(1, ["create", self.A, 1, ""]), self.one(2, ["check", "/"], at=41),
+                    self.one(3, ["delete", self.A], at=42)],
+                   [self.one(3, ["check", "/"], at=42), self.one(4, ["check", "/"], at=46)]]
+        self.assertEqual(self.found(has_all=False, between=between), {"granted_out_of_turn"})
 
     def test_the_node_of_a_hold_dies_also_when_the_backup_has_it(self):
         """Its holder, who was granted it before, knows of no backup."""

@@ -13,7 +13,7 @@ from .judge import RULES, Judge
 from .world import World
 
 QUORUM = 2  # of three that vote
-LINE, TRANSACTION, RESTORE, REPLAY, END = range(5)
+LINE, TRANSACTION, RESTORE, END = range(4)
 LINES_PER_COLLECTION = 250000
 UNTIL = re.compile(r"until-restore-(\d+)")
 READER = pathlib.Path(__file__).resolve().parent / "read-servers"
@@ -85,6 +85,14 @@ def last_of_backup(transactions_of_generation, since):
     return max((transaction["zxid"] for _, transaction in before), default=0)
 
 
+def replayed(read, stretches):
+    """stretches: of ((generation, after which zxid), the last one)."""
+    for (generation, after), last in stretches:
+        for one in itertools.takewhile(lambda one, last=last: one[1]["zxid"] <= last, read(generation)):
+            if after < one[1]["zxid"]:
+                yield one
+
+
 def of_generations(read, restored):
     """(time, kind, what) of the servers. read(N) gives the transactions that they had from the Nth restore to the next,
     with their times. At a restore the way to its backup is gone again. It leads through earlier generations, as a
@@ -93,13 +101,11 @@ def of_generations(read, restored):
     way = [(0, 0)]  # (generation, after which zxid)
     for number, since in enumerate(restored, 1):
         last = last_of_backup(read(number), since)
-        yield since, RESTORE, None
         way = [(earlier, after) for earlier, after in way if after < last]
         ends = [after for _, after in way[1:]] + [last]
-        for (earlier, after), end in zip(way, ends):
-            for one in itertools.takewhile(lambda one, end=end: one[1]["zxid"] <= end, read(earlier)):
-                if after < one[1]["zxid"]:
-                    yield since, REPLAY, one
+        stretches = list(zip(way, ends))
+        goes_on = number - 1 in dict(way)  # what was replayed at the restore before need not be again
+        yield since, RESTORE, (goes_on, replayed(read, stretches[-1:] if goes_on else stretches))
         way.append((number, last))
         yield from ((at, TRANSACTION, transaction) for at, transaction in read(number) if transaction["zxid"] > last)
 
@@ -145,14 +151,11 @@ def follow(judged, stream, has_ended):
         elif kind == TRANSACTION:
             world.on_transaction(at, what)
         elif kind == RESTORE:
-            world.on_restore(at)
-        elif kind == END:
-            if not has_ended:
-                judged.leave_out(f"the run's end, which no line tells, and all after {at / bounds.S:.3f} s, where the"
-                                 " servers' transactions end")
-                return False
-        else:
-            world.servers.replay(*what)
+            world.on_restore(at, *what)
+        elif not has_ended:
+            judged.leave_out(f"the run's end, which no line tells, and all after {at / bounds.S:.3f} s, where the"
+                             " servers' transactions end")
+            return False
         # Holds, calls and nodes name each other. Python would look for such circles for a quarter of the time.
         if number % LINES_PER_COLLECTION == 0:
             gc.collect()

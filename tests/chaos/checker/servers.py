@@ -1,6 +1,7 @@
 """The tree of the servers as their transactions make it: the queues, and the life of each node in them."""
 import bisect
 import collections
+import copy
 
 from . import names
 from .names import PERMIT, READ, WRITE
@@ -119,17 +120,23 @@ class Guarded:
         self.zxid, self.at, self.session, self.checked, self.written = zxid, at, session, checked, written
 
 
-class Servers:
-    def __init__(self, tell):
-        self.tell = tell
-        self.now = 0
-        self.zxid = 0
+class Tree:
+    def __init__(self):
         self.nodes = {}  # the latest of each path, for as long as somebody may ask for it
         self.births = {}  # zxid: the nodes that it made, for as long
         self.dead = collections.deque()
         self.queues = {}
         self.sessions = {}
         self.closed = collections.deque()
+
+
+class Servers(Tree):
+    def __init__(self, tell):
+        super().__init__()
+        self.tell = tell
+        self.now = 0
+        self.zxid = 0
+        self.backup = vars(Tree())  # the tree of the last backup, of which no rule knows
         self.restored_over = None  # the tree that a backup is about to replace
 
     def session(self, number):
@@ -165,7 +172,7 @@ class Servers:
         name = names.parse(last)
         if name is None:
             return
-        node = self.kept(path) or Node(path, name, session, names.owner_of(part[3]), self.zxid, self.now)
+        node = Node(path, name, session, names.owner_of(part[3]), self.zxid, self.now)
         self.nodes[path] = node
         self.births.setdefault(self.zxid, []).append(node)
         queue = self.queues.get(resource)
@@ -233,23 +240,23 @@ class Servers:
 
     # ---- Backups ------------------------------------------------------------------------------
 
-    def begin_restore(self):
-        """What follows has been before: the transactions of the backup, which make another tree."""
+    def begin_restore(self, goes_on, transactions):
+        """What the backup has was before, and makes another tree. goes_on: it begins with that of the last backup. Holds
+        and calls name the nodes that are in both."""
         self.restored_over = self.nodes, self.sessions
-        self.nodes, self.births, self.queues, self.sessions = {}, {}, {}, {}
-        self.dead.clear()
-        self.closed.clear()
+        vars(self).update(self.backup if goes_on else vars(Tree()))
         self.tell, self.told = lambda event, what: None, self.tell
+        for at, transaction in transactions:
+            self.apply(at, transaction)
+            if len(self.dead) > FORGOTTEN_AT_ONCE:
+                self.forget(at)
+        self.backup = {name: vars(self)[name] for name in self.backup}
+        vars(self).update(copy.deepcopy(self.backup, self.kept()))
 
-    def kept(self, path):
-        """The node that this very transaction made before a restore, if it lived until then: holds and calls name it."""
-        node = self.restored_over[0].get(path) if self.restored_over is not None else None
-        return node if node is not None and node.died is None and node.zxid == self.zxid else None
-
-    def replay(self, at, transaction):
-        self.apply(at, transaction)
-        if len(self.dead) > FORGOTTEN_AT_ONCE:
-            self.forget(at)
+    def kept(self):
+        """The nodes of the tree before that live in the backup's, by the identity of those there."""
+        return {id(self.nodes[path]): node for path, node in self.restored_over[0].items()
+                if node.died is None and path in self.nodes}
 
     def end_restore(self, at):
         """Those nodes that the backup does not have are gone. Nothing is promised of sessions any more."""

@@ -109,9 +109,9 @@ class World:
             self.servers.end_restore(at)
         self.servers.apply(at, transaction)
 
-    def on_restore(self, at):
+    def on_restore(self, at, goes_on, transactions):
         self.pass_time(at - bounds.BEHIND)
-        self.servers.begin_restore()
+        self.servers.begin_restore(goes_on, transactions)
         for name in ("tokens", "terms", "marks"):
             self.notes.pop(name, None)  # they may be lower from now on, or are gone
 
