@@ -1,5 +1,6 @@
 import java.io.BufferedWriter;
 import java.io.File;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
@@ -24,10 +25,10 @@ import org.apache.zookeeper.txn.Txn;
 import org.apache.zookeeper.txn.TxnHeader;
 
 /**
- * Prints the transactions of one server, in the order of its log, a line each: tests/chaos/history.md has the form.
+ * Prints the transactions of a server, in the order of its log, a line each: tests/chaos/history.md has the form.
  * The log is read by ZooKeeper's own classes.
  *
- * java -cp JARS TransactionLog.java DIRECTORY    where DIRECTORY is the server's version-2
+ * java -cp JARS TransactionLog.java DIRECTORY FILE...    where DIRECTORY is a server's version-2, and FILE is made
  */
 public class TransactionLog {
     /** What is printed of a node's data: enough for the lines by which a contender says who it is. */
@@ -35,21 +36,40 @@ public class TransactionLog {
 
     private static PrintWriter out;
 
-    public static void main(String[] arguments) throws IOException {
-        if (arguments.length != 1 || !new File(arguments[0]).isDirectory()) {
-            System.err.println("TransactionLog: needs the directory version-2 of one server");
+    public static void main(String[] arguments) {
+        if (arguments.length == 0 || arguments.length % 2 != 0) {
+            System.err.println("TransactionLog: needs pairs of a server's directory version-2 and a file");
             System.exit(2);
         }
-        out = new PrintWriter(new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8), 1 << 16));
-        long printed = print(new File(arguments[0]));
-        out.flush();
-        if (out.checkError()) {
-            System.exit(1);
+        boolean allPrinted = true;
+        for (int i = 0; i < arguments.length; i += 2) {
+            allPrinted &= isPrinted(new File(arguments[i]), new File(arguments[i + 1]));
         }
-        System.err.println("TransactionLog: " + printed + " transactions");
+        System.exit(allPrinted ? 0 : 1);
+    }
+
+    /** The file is there only if all could be read. */
+    private static boolean isPrinted(File directory, File file) {
+        File part = new File(file + ".part");
+        try (PrintWriter writer = new PrintWriter(new BufferedWriter(
+                     new OutputStreamWriter(new FileOutputStream(part), StandardCharsets.UTF_8), 1 << 16))) {
+            out = writer;
+            long printed = print(directory);
+            if (writer.checkError()) {
+                throw new IOException("cannot write " + part);
+            }
+            System.err.println("TransactionLog: " + printed + " transactions of " + directory);
+        } catch (IOException | RuntimeException error) {
+            System.err.println("TransactionLog: " + directory + ": " + error);
+            return false;
+        }
+        return part.renameTo(file);
     }
 
     private static long print(File directory) throws IOException {
+        if (!directory.isDirectory()) {
+            throw new IOException("is no directory");
+        }
         long printed = 0;
         FileTxnLog log = new FileTxnLog(directory);
         // Without "fast forward" it begins with the first file, whatever snapshots say.

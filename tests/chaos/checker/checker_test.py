@@ -10,10 +10,11 @@ import re
 import resource
 import tempfile
 import unittest
+import unittest.mock
 
 from . import history, names, rules, transactions  # noqa: F401  (rules register themselves)
 from .judge import RULES
-from .main import by_generation, judge, of_generations, until_last_line
+from .main import by_generation, judge, of_generations, read_servers, until_last_line
 from .made_nemesis import MadeRun
 from .plants import PLANTS, Copy, NoPlace
 from .transactions import Clock, read_one
@@ -216,6 +217,28 @@ class Incomplete(unittest.TestCase):
         one, last, more = (("1", path) for path in paths)
         self.assertEqual(by_generation([one, last, more], 1), [[one], [last, more]])
         self.assertEqual(by_generation([one, more], 0), [[one]])  # the nemesis could not tell of it
+
+    def test_the_data_of_all_servers_are_read_once(self):
+        """By a reader that cannot read server 2's."""
+        with tempfile.TemporaryDirectory() as name:
+            directory = pathlib.Path(name)
+            for number, ends in ("1", "old/"), ("1", ""), ("2", ""):
+                data = directory / f"server-{number}" / ends / "version-2"
+                data.mkdir(parents=True)
+                (data / "snapshot.1f").touch()
+            reader = directory / "reader"
+            reader.write_text(
+                '#!/bin/sh\necho $# >>"$0.calls"\nfor i; do case $i in */1-*.jsonl) echo >"$i" ;; esac; done\n',
+                encoding="utf-8")
+            reader.chmod(0o755)
+            with unittest.mock.patch("checker.main.READER", reader):
+                for pairs in 3, 1:
+                    found, unread = read_servers(directory)
+                    self.assertEqual([one.name for _, one in found], ["1-old-version-2.jsonl", "1-version-2.jsonl"])
+                    self.assertEqual(unread, [f"what {directory}/server-2/version-2 has, which cannot be read"])
+                    calls = (directory / "reader.calls").read_text(encoding="utf-8").split()
+                    self.assertEqual(calls[-1], str(2 * pairs))
+            self.assertEqual(found[0][1].with_suffix(".snapshots").read_text(encoding="utf-8"), "31\n")
 
     def test_a_fault_that_was_not_healed_is_told(self):
         copy = Copy(made("calm", 1))

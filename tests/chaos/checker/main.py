@@ -173,23 +173,19 @@ def report(judged):
 
 def read_servers(directory):
     """Prints what is in the servers' data, once. (server, path) of each, and what could not be read."""
-    place, unread = directory / "servers", []
+    place, asked = directory / "servers", {}
     place.mkdir(exist_ok=True)
     for data in sorted(directory.glob("server-*/**/version-2*")):
         number = data.relative_to(directory).parts[0].removeprefix("server-")
         path = place / f"{number}-{'-'.join(data.relative_to(directory).parts[1:])}.jsonl"
-        if path.exists():
-            continue
-        made = path.with_suffix(".part")
-        with open(made, "wb") as file:
-            status = subprocess.run([READER, data], check=False, stdout=file).returncode
-        if status == 0:
-            made.with_suffix(transactions.SNAPSHOTS).write_text(
+        if not path.exists():
+            path.with_suffix(transactions.SNAPSHOTS).write_text(
                 "".join(f"{int(one.suffix[1:], 16)}\n" for one in data.glob("snapshot.*")), encoding="utf-8")
-            made.rename(path)
-        else:
-            unread.append(f"what {data} has, which cannot be read")
-    return [(path.name.split("-")[0].split(".")[0], path) for path in sorted(place.glob("*.jsonl"))], unread
+            asked[data] = path
+    if asked:
+        subprocess.run([READER, *itertools.chain(*asked.items())], check=False)
+    return [(path.name.split("-")[0].split(".")[0], path) for path in sorted(place.glob("*.jsonl"))], \
+        [f"what {data} has, which cannot be read" for data, path in asked.items() if not path.exists()]
 
 
 def judge_directory(directory, quorum=QUORUM):

@@ -166,9 +166,8 @@ class Story:
         self.history.write(directory / "histories")
         (directory / "servers").mkdir()
         for number in "123":
-            with open(directory / "servers" / f"{number}.jsonl", "wb") as file:
-                subprocess.run([HERE / "read-servers", state_directory() / f"server-{number}" / "data" / "version-2"],
-                               check=True, stdout=file, stderr=subprocess.DEVNULL)
+            subprocess.run([HERE / "read-servers", state_directory() / f"server-{number}" / "data" / "version-2",
+                            directory / "servers" / f"{number}.jsonl"], check=True, stderr=subprocess.DEVNULL)
 
 
 @unittest.skipUnless("CHAOS_CONTENDER" in os.environ, "CHAOS_CONTENDER names no program")
