@@ -71,6 +71,14 @@ class OfAClient(Fault):
         if self.process.poll() is None:
             subprocess.run(["prlimit", "--pid", str(self.pid), f"--{what}={value}:"], check=True)
 
+    def connected(self):
+        """A line for each connection to a server, of the whole machine."""
+        return self.hit.host.call("ss", "-Htnp", "state", "established", f"( dport = :{wire.PORT} )").splitlines()
+
+    def ends(self):
+        """Its own, of its connections to servers: each is an address with a port."""
+        return {line.split()[2] for line in self.connected() if f"pid={self.pid}," in line}
+
 
 class Killed(OfAClient):
     name = "client killed"
@@ -222,15 +230,16 @@ class NoMoreDescriptors(OfAClient):
 
     def begin(self):
         self.before = self.limit("nofile", self.FEW)
-        self.hit.host.end_connections(wire.PORT)
+        for end in self.ends():
+            self.hit.host.call("ss", "-HKtn", "state", "established", f"( src {end} and dport = :{wire.PORT} )")
 
     def proof(self):
         """Others on its machine are connected, and it is not."""
-        connected = self.hit.host.call("ss", "-Htnp", "state", "established", f"( dport = :{wire.PORT} )")
+        connected = set(re.findall(r"pid=(\d+),", "\n".join(self.connected())))
         with open(f"/proc/{self.pid}/limits", encoding="ascii") as limits:
             limit = int(re.search(r"Max open files\s+(\d+)", limits.read()).group(1))
-        others = len(set(re.findall(r"pid=(\d+),", connected)) - {str(self.pid)})
-        return {"limit": limit, "others connected": others} if others and f"pid={self.pid}," not in connected else {}
+        others = len(connected - {str(self.pid)})
+        return {"limit": limit, "others connected": others} if others and str(self.pid) not in connected else {}
 
     def end(self):
         self.set_limit("nofile", self.before)
@@ -288,20 +297,15 @@ class CredentialsRotated(OfAClient):
 
     def begin(self):
         self.since = {one: one.log_size() for one in self.world.servers.present}
-        self.before = self.ports()
+        self.before = self.ends()
         self.hit.set_credentials(f"chaos:{self.number}")
-
-    def ports(self):
-        """Of its connections to servers."""
-        listed = self.hit.host.call("ss", "-Htnp", "state", "established", f"( dport = :{wire.PORT} )")
-        return {line.split()[2] for line in listed.splitlines() if f"pid={self.pid}," in line}
 
     def proof(self):
         """It has connected anew, and the servers have found its credentials good."""
-        new = self.ports() - self.before
+        new = self.ends() - self.before
         lines = [line for one, since in self.since.items() for line in one.logged("auth success", since)
-                 if any(port in line for port in new)]
-        return {"connections": sorted(new), "log": lines} if lines and not self.ports() & self.before else {}
+                 if any(end in line for end in new)]
+        return {"connections": sorted(new), "log": lines} if lines and not self.ends() & self.before else {}
 
 
 class OfADisk(OfAClient):

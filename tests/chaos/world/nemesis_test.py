@@ -175,6 +175,26 @@ class AnswersLostTest(unittest.TestCase):
         self.assertEqual(self.struck().proof(), {})
 
 
+class DescriptorsTest(unittest.TestCase):
+    """Of one of two processes on a machine."""
+
+    LISTED = """0 0 10.77.0.101:41000 10.77.0.1:2181 users:(("contender",pid=7,fd=5))
+0 0 10.77.0.101:41001 10.77.0.2:2181 users:(("contender",pid=70,fd=5))
+0 0 10.77.0.101:41002 10.77.0.3:2181 users:(("contender",pid=7,fd=6))
+"""
+
+    def test_only_the_connections_of_the_process_end(self):
+        asked = []
+        host = types.SimpleNamespace(name="client-0", call=lambda *words: asked.append(words) or self.LISTED)
+        fault = FAULTS["client's descriptors used up"](None, None, 1)
+        fault.hit, fault.process = types.SimpleNamespace(host=host), types.SimpleNamespace(pid=7)
+        fault.limit = lambda what, value: "1024"
+        fault.begin()
+        self.assertEqual(fault.processes(), [7])
+        self.assertEqual(sorted(words[-1] for words in asked if "-HKtn" in words),
+                         [f"( src 10.77.0.101:{port} and dport = :2181 )" for port in (41000, 41002)])
+
+
 class ScheduleTest(unittest.TestCase):
     def test_the_same_seed_gives_the_same_schedule(self):
         one, same, other = (list(itertools.islice(without_end(seed, FAULTS), 200)) for seed in ("1", "1", "2"))
