@@ -233,17 +233,18 @@ class PastTest(unittest.TestCase):
         return sorted(os.path.relpath(os.path.join(place, name), top) for place, _, names in os.walk(top) for name in names)
 
     def test_what_a_server_starts_from_stays(self):
-        self.assertEqual(past.not_needed(["snapshot.1", "snapshot.20", "log.1", "log.10"]), [])
+        self.assertEqual(past.not_needed(["snapshot.1", "snapshot.20", "log.1", "log.10"]), ([], []))
         names = ["snapshot.f", "snapshot.10", "snapshot.1f", "snapshot.100", "log.1", "log.9", "log.10", "log.11", "log.20"]
-        self.assertEqual(sorted(past.not_needed(names)), ["log.1", "log.9", "snapshot.f"])
+        self.assertEqual(past.not_needed(names), (["snapshot.f"], ["log.1", "log.9"]))
 
-    def test_all_logs_are_copied_and_what_is_not_needed_goes(self):
+    def test_all_logs_are_copied_and_what_is_not_needed_is_moved(self):
         self.make("myid", "version-2/log.1", "version-2/log.5", *(f"version-2/snapshot.{number}" for number in (6, 7, 8, 9)),
                   "version-2-lost-1/log.3", "until-restore-1/version-2/log.1")
         past.make_room(self.data, self.disk, 1)
         self.assertEqual(self.files(self.disk), ["until-restore-1/version-2/log.1", "until-restore-2/version-2-lost-1/log.3",
                                                  "until-restore-2/version-2-older/log.1",
-                                                 "until-restore-2/version-2-older/log.5"])
+                                                 "until-restore-2/version-2-older/log.5",
+                                                 "until-restore-2/version-2-older/snapshot.6"])
         self.assertEqual(self.files(self.data), ["myid", "version-2/log.5", *(f"version-2/snapshot.{number}"
                                                                               for number in (7, 8, 9))])
 

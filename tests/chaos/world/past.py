@@ -13,15 +13,15 @@ def number_of(name):
 
 
 def not_needed(names):
-    """Of the files of a server's data those that are older than its last snapshots, and than the log that the first of
-    these may need."""
+    """The snapshots, and the logs, of a server's data that are older than its last snapshots, and than the log that the
+    first of these may need."""
     snapshots = sorted((name for name in names if name.startswith("snapshot.")), key=number_of)
     logs = sorted((name for name in names if name.startswith("log.")), key=number_of)
     if len(snapshots) < SNAPSHOTS_KEPT:
-        return []
+        return [], []
     oldest = number_of(snapshots[-SNAPSHOTS_KEPT])
     begun_before = [name for name in logs if number_of(name) <= oldest]
-    return snapshots[:-SNAPSHOTS_KEPT] + begun_before[:-1]
+    return snapshots[:-SNAPSHOTS_KEPT], begun_before[:-1]
 
 
 def move_all(source, sink):
@@ -50,7 +50,8 @@ def keep(path, sink, size=None):
 
 
 def make_room(data, disk, restores, is_over=False):
-    """`data` is in memory, and in use until it is over. All that was logged is on the disk then."""
+    """`data` is in memory, and in use until it is over. All that was logged is on the disk then, and each snapshot that is
+    not in `data`."""
     kept = os.path.join(disk, until(restores))
     for name in os.listdir(data):
         if name.startswith((f"{CURRENT}-", "until-restore-")):  # put aside
@@ -59,7 +60,10 @@ def make_room(data, disk, restores, is_over=False):
     current = os.path.join(data, CURRENT)
     names = os.listdir(current) if os.path.isdir(current) else []
     logs = [name for name in names if name.startswith("log.")]
+    old_snapshots, old_logs = not_needed(names)
     for name in logs:
         keep(os.path.join(current, name), os.path.join(kept, OLDER, name))
-    for name in logs if is_over else not_needed(names):
+    for name in logs if is_over else old_logs:
         os.unlink(os.path.join(current, name))
+    for name in old_snapshots:
+        move(current, name, os.path.join(kept, OLDER))
