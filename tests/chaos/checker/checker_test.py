@@ -16,6 +16,7 @@ from . import history, names, rules, transactions  # noqa: F401  (rules register
 from .judge import RULES
 from .main import by_generation, judge, of_generations, read_servers, until_last_line
 from .made_nemesis import MadeRun
+from .made_servers import KINDS
 from .plants import PLANTS, Copy, NoPlace
 from .transactions import Clock, read_one
 
@@ -360,6 +361,7 @@ class Story:
     def __init__(self, *processes):
         self.lines = [{"at": 0, "who": "nemesis", "event": "clock", "real_ns": 0}]
         self.transactions, self.calls = [], 0
+        self.generations, self.restored = [self.transactions], []
         for number in processes:
             self.transact(0, number, ["open", 4000])
             self.say(0, f"p{number}", "start", host=f"host{number}")
@@ -382,13 +384,20 @@ class Story:
     def open(self, who, **options):
         self.call(1, 2, who, "open", options={"session_timeout_ms": 4000, **options})
 
-    def hold(self, at, who, place=1):
+    def hold(self, at, who, place=1, mode="exclusive"):
         """Makes the node, and is granted 10 ms later."""
         node, process = self.NODE.format(place), int(who[1])
+        node = node if mode == "exclusive" else node.replace("-lock-", KINDS[mode])
         zxid = self.transact(at, process, ["create", node, 1, f"owner={who}\n"])
-        self.call(at - 1, at + 10, who, "acquire", asked={"mode": "exclusive", "resource": "/locks/r"}, token=[zxid, 0],
-                  node=node, mode="exclusive", session=f"0x{process}")
+        self.call(at - 1, at + 10, who, "acquire", asked={"mode": mode, "resource": "/locks/r"}, token=[zxid, 0],
+                  node=node, mode=mode, session=f"0x{process}")
         return node
+
+    def restore(self, at, lost=0):
+        """All servers get a backup, which lacks the last transactions."""
+        self.transactions = self.transactions[:len(self.transactions) - lost]
+        self.generations.append(self.transactions)
+        self.restored.append(at * 10**6)
 
     def wait_until(self, at):
         for second in range(at // 1000 + 1):
@@ -396,7 +405,56 @@ class Story:
 
     def found(self):
         self.lines.sort(key=lambda line: line["at"])
-        return set(judged(self.lines, self.transactions).found)
+        clock = Clock([(0, 0)])
+        return set(judge(self.lines, of_generations(lambda number: read_one(self.generations[number], clock),
+                                                    self.restored)).found)
+
+
+class HeldOverARestore(unittest.TestCase):
+    """By a node that the backup has as well."""
+
+    def found(self, *then, mode="exclusive", ends="release", status="ZKL_PENDING", before=(), lost=0, **answer):
+        """p1a holds NODE when all servers get a backup, which lacks the last transactions. It calls `ends`, and the servers
+        do these, each of a session."""
+        one = Story(1, 2)
+        one.open("p1a")
+        for session, *parts in before:
+            one.transact(50, session, *parts)
+        node = one.hold(100, "p1a", mode=mode)
+        one.restore(500, lost)
+        one.call(600, 610, "p1a", ends, status, asked={"deadline_ms": 0}, **answer)
+        for session, *parts in then or [(2, ["check", "/"])]:
+            one.transact(605, session, *parts)
+        one.wait_until(20000)
+        return one.found()
+
+    NODE, WRITER = Story.NODE.format(1), Story.NODE.format(1).replace("-lock-", KINDS["write"])
+    DOWNGRADE = [["create", WRITER.replace(KINDS["write"], KINDS["read"]), 1, "owner=p1a\n"], ["delete", WRITER]]
+
+    def test_it_is_gone_when_it_goes_from_the_tree_of_the_backup(self):
+        self.assertIn("node_outlives_its_release", self.found())
+        self.assertNotIn("node_outlives_its_release", self.found((1, ["delete", self.NODE])))
+
+    def test_it_is_gone_if_it_is_not_there_or_of_another_session(self):
+        create, delete = ["create", self.NODE, 1, ""], ["delete", self.NODE]
+        for session, lost in ((1, 1), (2, 2)):
+            before = (session, create), (session, delete)
+            self.assertNotIn("node_outlives_its_release", self.found(before=before, lost=lost))
+            self.assertNotIn("lost_without_cause", self.found(before=before, lost=lost, ends="check", status="ZKL_LOST",
+                                                              reason="ZKL_NODE_DELETED"))
+
+    def test_its_holder_hears_of_the_end_of_its_session(self):
+        self.assertIn("expiry_not_told", self.found((1, ["close", None]), ends="check", status="ZKL_OK"))
+
+    def test_a_downgrade_replaces_the_writers_node(self):
+        gap = "downgraded_with_a_gap"
+        self.assertIn(gap, self.found(mode="write", ends="downgrade", status="ZKL_OK"))
+        self.assertNotIn(gap, self.found((1, *self.DOWNGRADE), mode="write", ends="downgrade", status="ZKL_OK"))
+
+    def test_a_downgrade_that_is_refused_replaces_nothing(self):
+        refused = "downgrade_refused_and_done"
+        self.assertIn(refused, self.found((1, *self.DOWNGRADE), mode="write", ends="downgrade", status="ZKL_UNKNOWN"))
+        self.assertNotIn(refused, self.found(mode="write", ends="downgrade", status="ZKL_UNKNOWN"))
 
 
 class Excused(unittest.TestCase):

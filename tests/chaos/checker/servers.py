@@ -254,9 +254,10 @@ class Servers(Tree):
         vars(self).update(copy.deepcopy(self.backup, self.kept()))
 
     def kept(self):
-        """The nodes of the tree before that live in the backup's, by the identity of those there."""
-        return {id(self.nodes[path]): node for path, node in self.restored_over[0].items()
-                if node.died is None and path in self.nodes}
+        """The nodes of the tree before that live in the backup's, under the same session, by the identity of those there."""
+        both = [(node, self.nodes.get(path)) for path, node in self.restored_over[0].items() if node.died is None]
+        return {id(restored): node for node, restored in both
+                if restored is not None and restored.died is None and restored.session == node.session}
 
     def end_restore(self, at):
         """Those nodes that the backup does not have are gone. Nothing is promised of sessions any more."""
@@ -266,7 +267,7 @@ class Servers(Tree):
             session.is_hurt = True
             session.process = sessions[session.number].process if session.number in sessions else None
         for path, node in nodes.items():
-            if node.died is None and path not in self.nodes:
+            if node.died is None and self.nodes.get(path) is not node:
                 node.death, node.died, node.cause = self.zxid, at, BY_RESTORE
                 self.tell("died", node)
 
