@@ -6,11 +6,17 @@ import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.zip.CheckedInputStream;
 import org.apache.jute.BinaryInputArchive;
+import org.apache.jute.InputArchive;
 import org.apache.jute.Record;
 import org.apache.zookeeper.ZooDefs.OpCode;
 import org.apache.zookeeper.server.ByteBufferInputStream;
+import org.apache.zookeeper.server.DataTree;
+import org.apache.zookeeper.server.persistence.FileSnap;
 import org.apache.zookeeper.server.persistence.FileTxnLog;
+import org.apache.zookeeper.server.persistence.SnapStream;
 import org.apache.zookeeper.server.persistence.TxnLog.TxnIterator;
 import org.apache.zookeeper.txn.CheckVersionTxn;
 import org.apache.zookeeper.txn.CloseSessionTxn;
@@ -25,8 +31,8 @@ import org.apache.zookeeper.txn.Txn;
 import org.apache.zookeeper.txn.TxnHeader;
 
 /**
- * Prints the transactions of a server, in the order of its log, a line each: tests/chaos/history.md has the form.
- * The log is read by ZooKeeper's own classes.
+ * Prints the transactions of a server, in the order of its log, a line each, and which ephemeral nodes its snapshots
+ * have: tests/chaos/history.md has the forms. Both are read by ZooKeeper's own classes.
  *
  * java -cp JARS TransactionLog.java DIRECTORY FILE...    where DIRECTORY is a server's version-2, and FILE is made
  */
@@ -48,16 +54,16 @@ public class TransactionLog {
         System.exit(allPrinted ? 0 : 1);
     }
 
-    /** The file is there only if all could be read. */
+    /** The file is there only if all could be read. What the snapshots have is beside it. */
     private static boolean isPrinted(File directory, File file) {
         File part = new File(file + ".part");
-        try (PrintWriter writer = new PrintWriter(new BufferedWriter(
-                     new OutputStreamWriter(new FileOutputStream(part), StandardCharsets.UTF_8), 1 << 16))) {
-            out = writer;
+        try {
+            writeTo(new File(file.getPath().replaceFirst("\\.jsonl$", "") + ".snapshots"));
+            printSnapshots(directory);
+            endWriting();
+            writeTo(part);
             long printed = print(directory);
-            if (writer.checkError()) {
-                throw new IOException("cannot write " + part);
-            }
+            endWriting();
             System.err.println("TransactionLog: " + printed + " transactions of " + directory);
         } catch (IOException | RuntimeException error) {
             System.err.println("TransactionLog: " + directory + ": " + error);
@@ -66,10 +72,54 @@ public class TransactionLog {
         return part.renameTo(file);
     }
 
-    private static long print(File directory) throws IOException {
-        if (!directory.isDirectory()) {
+    private static void writeTo(File file) throws IOException {
+        out = new PrintWriter(new BufferedWriter(
+                new OutputStreamWriter(new FileOutputStream(file), StandardCharsets.UTF_8), 1 << 16));
+    }
+
+    private static void endWriting() throws IOException {
+        out.close();
+        if (out.checkError()) {
+            throw new IOException("cannot write all");
+        }
+    }
+
+    private static void printSnapshots(File directory) throws IOException {
+        File[] files = directory.listFiles((place, name) -> name.startsWith("snapshot."));
+        if (files == null) {
             throw new IOException("is no directory");
         }
+        for (File file : files) {
+            try {
+                if (SnapStream.isValidSnapshot(file)) {
+                    printSnapshot(file);
+                }
+            } catch (IOException | RuntimeException unreadable) {
+                System.err.println("TransactionLog: no server starts from " + file + ": " + unreadable);
+            }
+        }
+    }
+
+    private static void printSnapshot(File file) throws IOException {
+        DataTree tree = new DataTree();
+        try (CheckedInputStream stream = SnapStream.getInputStream(file)) {
+            InputArchive archive = BinaryInputArchive.getArchive(stream);
+            new FileSnap(file.getParentFile()).deserialize(tree, new HashMap<>(), archive);
+            SnapStream.checkSealIntegrity(stream, archive);
+        }
+        out.print("{\"zxid\":" + Long.parseLong(file.getName().substring("snapshot.".length()), 16)
+                + ",\"ephemerals\":{");
+        String comma = "";
+        for (long session : tree.getSessions()) {
+            for (String path : tree.getEphemerals(session)) {
+                out.print(comma + text(path) + ":" + tree.getNode(path).stat.getCzxid());
+                comma = ",";
+            }
+        }
+        out.println("}}");
+    }
+
+    private static long print(File directory) throws IOException {
         long printed = 0;
         FileTxnLog log = new FileTxnLog(directory);
         // Without "fast forward" it begins with the first file, whatever snapshots say.

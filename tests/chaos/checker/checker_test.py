@@ -87,17 +87,21 @@ for one in PLANTS:
 class Union(unittest.TestCase):
     """Of the logs of three servers."""
 
-    def committed(self, *logs, snapshots=()):
-        """logs: the transactions of each server. snapshots: (server, the last that it has)."""
+    def read(self, *logs, snapshots=()):
+        """logs: the transactions of each server. snapshots: (server, the last that it has, its nodes and their czxids)."""
         with tempfile.TemporaryDirectory() as directory:
             files = []
             for number, log in enumerate(logs, 1):
                 path = pathlib.Path(directory) / f"{number}.jsonl"
                 path.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in log), encoding="utf-8")
                 files.append((str(number), path))
-            for server, last in snapshots:
-                (pathlib.Path(directory) / f"{server}.snapshots").write_text(f"{last['zxid']}\n", encoding="utf-8")
-            return [one["zxid"] for one in transactions.committed(transactions.by_zxid(files), 2)]
+            for server, last, *nodes in snapshots:
+                path.with_name(f"{server}.snapshots").write_text(
+                    json.dumps({"zxid": last["zxid"], "ephemerals": dict(nodes)}) + "\n", encoding="utf-8")
+            return [one for _, one in transactions.read(files, 2, Clock([(0, 0)]))]
+
+    def committed(self, *logs, **more):
+        return [one["zxid"] for one in self.read(*logs, **more)]
 
     @staticmethod
     def one(epoch, counter, *parts, session="0x1"):
@@ -136,6 +140,40 @@ class Union(unittest.TestCase):
         later = self.one(2, 1, ["create", "/b-0000000001", 1, ""])
         for snapshots, count in ((("1", kept),), 1), ((("2", kept),), 2), ((("2", later),), 1):
             self.assertEqual(len(self.committed([kept, later], [later], [later], snapshots=snapshots)), count)
+
+    def back(self, lost, *snapshots):
+        """What is read of one server that alone has `lost`, at the end of epoch 1, and two others. It leads in epoch 3."""
+        first, made = self.one(1, 1, ["check", "/"]), self.one(1, 2, ["create", "/b-0000000002", 1, ""])
+        second, third = self.one(2, 1, ["check", "/"]), self.one(3, 1, ["check", "/"])
+        snapshots = [(server, (first, second, third)[epoch], *nodes) for server, epoch, *nodes in snapshots]
+        logged = [first, made, second, third]
+        found = self.read([first, made, lost, second, third], logged, logged, snapshots=snapshots)
+        self.assertEqual([one for one in found if one in logged], logged)
+        back = [one for one in found if one not in logged]
+        self.assertTrue(all(found[3:-1] == back and one["zxid"] == second["zxid"] and one["session"] == "0x7" and
+                            one["time_ms"] == third["time_ms"] for one in back))
+        return [part for one in back for part in one["parts"]]
+
+    def test_a_node_that_snapshots_of_a_later_epoch_have_is_back(self):
+        lost = self.one(1, 3, ["create", "/a-0000000001", 1, ""], session="0x7")
+        node = ("/a-0000000001", lost["zxid"])
+        self.assertEqual(self.back(lost, ("1", 1, node), ("2", 1, node)), [["risen", *node]])
+        for other in ("/a-0000000001", 99), ("/other-0000000001", lost["zxid"]):
+            self.assertEqual(self.back(lost, ("1", 1, node), ("2", 1, other)), [])
+        self.assertEqual(self.back(lost, ("1", 1, node)), [])  # whoever gave it to nobody did not lead
+        self.assertEqual(self.back(lost, ("1", 2, node), ("2", 2, node)), [])  # nothing comes behind these
+
+    def test_a_node_that_snapshots_of_a_later_epoch_lack_is_gone(self):
+        lost, node = self.one(1, 3, ["delete", "/b-0000000002"], session="0x7"), ("/b-0000000002", (1 << 32) + 2)
+        self.assertEqual(self.back(lost, ("1", 1), ("2", 1)), [["delete", "/b-0000000002"]])
+        self.assertEqual(self.back(lost, ("1", 1), ("2", 1, node)), [])
+
+    def test_a_snapshot_of_before_shows_nothing(self):
+        first, made = self.one(1, 1, ["check", "/"]), self.one(1, 2, ["create", "/a-0000000001", 1, ""])
+        lost, later = self.one(1, 3, ["delete", "/a-0000000001"]), self.one(2, 1, ["check", "/a-0000000001"])
+        logged = [first, later]
+        self.assertEqual(self.read([first, made, lost, later], logged, logged, snapshots=(("1", first), ("2", first))),
+                         [first, made, later])
 
     def test_each_epoch_can_end_with_what_nobody_else_saw(self):
         lost = [self.one(epoch, 1, ["create", f"/{epoch}-0000000001", 1, ""]) for epoch in (1, 2, 3)]
@@ -226,7 +264,6 @@ class Incomplete(unittest.TestCase):
             for number, ends in ("1", "old/"), ("1", ""), ("2", ""):
                 data = directory / f"server-{number}" / ends / "version-2"
                 data.mkdir(parents=True)
-                (data / "snapshot.1f").touch()
             reader = directory / "reader"
             reader.write_text(
                 '#!/bin/sh\necho $# >>"$0.calls"\nfor i; do case $i in */1-*.jsonl) echo >"$i" ;; esac; done\n',
@@ -239,7 +276,6 @@ class Incomplete(unittest.TestCase):
                     self.assertEqual(unread, [f"what {directory}/server-2/version-2 has, which cannot be read"])
                     calls = (directory / "reader.calls").read_text(encoding="utf-8").split()
                     self.assertEqual(calls[-1], str(2 * pairs))
-            self.assertEqual(found[0][1].with_suffix(".snapshots").read_text(encoding="utf-8"), "31\n")
 
     def test_a_fault_that_was_not_healed_is_told(self):
         copy = Copy(made("calm", 1))
@@ -455,6 +491,75 @@ class HeldOverARestore(unittest.TestCase):
         refused = "downgrade_refused_and_done"
         self.assertIn(refused, self.found((1, *self.DOWNGRADE), mode="write", ends="downgrade", status="ZKL_UNKNOWN"))
         self.assertNotIn(refused, self.found(mode="write", ends="downgrade", status="ZKL_UNKNOWN"))
+
+
+class Risen(unittest.TestCase):
+    """A node that was not committed is in the servers' tree from 1 s on."""
+
+    def story(self, is_back, name=Story.NODE.format(1)):
+        one = Story(1, 2)
+        one.open("p1a")
+        if is_back:
+            one.transact(1000, 1, ["risen", name, 77])
+        return one
+
+    def wait(self, one, begin, who="p2a", place=5):
+        """For 20 s, in vain."""
+        one.open(who)
+        one.transact(begin, int(who[1]), ["create", one.NODE.format(place), 1, f"owner={who}\n"])
+        one.call(begin - 1, begin + 20000, who, "acquire", "ZKL_TIMEOUT", asked={"mode": "exclusive", "resource": "/locks/r"})
+        one.wait_until(begin + 40000)
+
+    def test_it_is_in_the_way_until_its_session_ends(self):
+        for is_back, is_closed in ((False, False), (True, False), (True, True)):
+            one = self.story(is_back)
+            self.wait(one, 2000)
+            one.transact(3000, 1, *([["close", [one.NODE.format(1)]]] if is_closed else [["check", "/"]]))
+            self.assertEqual("turn_not_told" in one.found(), not is_back or is_closed)
+
+    def test_nobody_is_granted_before_it(self):
+        one = self.story(True)
+        one.hold(2000, "p1a", place=5)
+        self.assertEqual(one.found() - {"call_left_open"}, {"granted_out_of_turn"})
+
+    def test_nobody_is_to_blame_for_it(self):
+        lent = Story.NODE.format(1).replace("-8000-", "-c000-")
+        for place in Story.NODE.format(1), lent, "/locks/r/of-no-queue":
+            one = self.story(True, place)
+            one.wait_until(40000)
+            self.assertEqual(one.found(), set())
+
+    def test_its_client_may_find_it_and_hold_by_it(self):
+        one = self.story(True)
+        one.call(1900, 2000, "p1a", "acquire", token=[77, 0], node=one.NODE.format(1), mode="exclusive", session="0x1",
+                 asked={"mode": "exclusive", "resource": "/locks/r"})
+        self.assertEqual(one.found(), set())
+
+    def test_it_may_come_after_later_ones(self):
+        one = Story(1, 2)
+        one.open("p2a")
+        one.hold(100, "p2a", place=5)
+        one.transact(1000, 1, ["risen", one.NODE.format(1), 77])
+        self.assertEqual(one.found(), set())
+
+    def test_a_node_that_it_replaces_is_gone(self):
+        for is_back in False, True:
+            one = Story(1, 2)
+            one.transact(50, 1, ["create", one.NODE.format(2), 1, ""])
+            one.transact(60, 1, ["delete", one.NODE.format(2)])
+            one.transact(70, 1, ["risen", one.NODE.format(2), 78])  # which nothing is left to replace
+            self.wait(one, 100, "p1a", place=1)
+            one.transact(1000, 1, *([["risen", one.NODE.format(1), 77]] if is_back else [["check", "/"]]))
+            self.assertEqual("node_outlives_its_acquire" in one.found(), not is_back)
+
+    def test_who_holds_what_it_replaces_has_lost_it(self):
+        for is_back in False, True:
+            one = Story(1, 2)
+            one.open("p1a")
+            node = one.hold(100, "p1a")
+            one.transact(1000, 1, *([["risen", node, 77]] if is_back else [["check", "/"]]))
+            one.call(2000, 2010, "p1a", "check", "ZKL_LOST", reason="ZKL_NODE_DELETED")
+            self.assertEqual("lost_without_cause" in one.found(), not is_back)
 
 
 class Excused(unittest.TestCase):

@@ -179,8 +179,6 @@ def read_servers(directory):
         number = data.relative_to(directory).parts[0].removeprefix("server-")
         path = place / f"{number}-{'-'.join(data.relative_to(directory).parts[1:])}.jsonl"
         if not path.exists():
-            path.with_suffix(transactions.SNAPSHOTS).write_text(
-                "".join(f"{int(one.suffix[1:], 16)}\n" for one in data.glob("snapshot.*")), encoding="utf-8")
             asked[data] = path
     if asked:
         subprocess.run([READER, *itertools.chain(*asked.items())], check=False)

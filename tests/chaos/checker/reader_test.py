@@ -181,7 +181,7 @@ class Reader(unittest.TestCase):
         cls.directory = pathlib.Path(directory.name)
         cls.story.write(cls.directory)
         cls.transactions = list(committed(by_zxid([(number, cls.directory / "servers" / f"{number}.jsonl")
-                                                   for number in "123"]), 2))
+                                                   for number in "123"], []), 2))
 
     def parts(self, kind):
         return [(one, part) for one in self.transactions for part in one["parts"] if part[0] == kind]
@@ -210,6 +210,11 @@ class Reader(unittest.TestCase):
 
     def test_the_killed_leader_has_written_in_two_epochs(self):
         self.assertEqual(len({one["zxid"] >> 32 for one in self.transactions}), 2)
+
+    def test_snapshots_have_the_node_that_was_held_when_the_leader_changed(self):
+        lines = [line for number in "123" for line in
+                 (self.directory / "servers" / f"{number}.snapshots").read_text(encoding="utf-8").splitlines()]
+        self.assertIn(dict([self.story.nodes[2]]), [json.loads(line)["ephemerals"] for line in lines])
 
     def test_the_checker_finds_nothing_wrong(self):
         judged = judge_directory(self.directory)

@@ -6,8 +6,10 @@ import copy
 from . import names
 from .names import PERMIT, READ, WRITE
 
-BY_ITSELF, BY_HAND, BY_SESSION, BY_DOWNGRADE, BY_RESTORE = "deleted by its session", "deleted by another session", \
-    "gone with its session", "replaced by a reader's", "not in the backup"
+BY_ITSELF, BY_HAND, BY_SESSION, BY_DOWNGRADE, BY_RESTORE, BY_RISEN = "deleted by its session", \
+    "deleted by another session", "gone with its session", "replaced by a reader's", "not in the backup", \
+    "replaced by one that was not committed"
+BY_OTHERS = frozenset((BY_HAND, BY_RESTORE, BY_RISEN))
 REFUSED = ["other", -1]
 FORGOTTEN_AT_ONCE = 1000  # dead nodes, of what is replayed
 
@@ -17,9 +19,9 @@ class Node:
 
     __slots__ = ("path", "resource", "mode", "permits", "sequence", "uuid", "is_lent", "session", "who", "zxid", "born",
                  "token", "entitled", "entitled_at", "behind_reader", "death", "died", "cause", "became", "deleter",
-                 "hold", "local_number", "request", "lent_since", "news", "made_with")
+                 "hold", "local_number", "request", "lent_since", "news", "made_with", "is_risen")
 
-    def __init__(self, path, name, session, who, zxid, at):
+    def __init__(self, path, name, session, who, zxid, at, is_risen):
         self.path = path
         self.resource = names.split(path)[0]
         self.mode, self.permits, self.sequence = name.mode, name.permits, name.sequence
@@ -28,6 +30,7 @@ class Node:
         self.who = who
         self.zxid = self.token = zxid
         self.born = at
+        self.is_risen = is_risen  # it was not committed: its client does not know of it
         self.entitled = None  # the zxid from which on nobody was in its way
         self.entitled_at = None
         self.behind_reader = None  # nobody but this reader of its own session was before it
@@ -154,6 +157,8 @@ class Servers(Tree):
             if kind == "create":
                 if part[2]:
                     self.create(part, session, changed, made)
+            elif kind == "risen":
+                self.rise(part, session, changed)
             elif kind == "delete":
                 self.delete(part[1], session, changed)
             elif kind == "open":
@@ -167,22 +172,34 @@ class Servers(Tree):
         self.settle(changed)
 
     def create(self, part, session, changed, made):
-        path = part[1]
+        node = self.add(part[1], session, names.owner_of(part[3]), self.zxid, changed)
+        if node is not None:
+            made.append(node)
+            self.tell("born", node)
+
+    def rise(self, part, session, changed):
+        """A node comes back that was not committed. It is in the way of others, and nobody is told of it."""
+        replaced = self.nodes.get(part[1])
+        if replaced is not None and replaced.died is None:
+            self.bury(replaced, BY_RISEN, changed)
+        self.add(part[1], session, "", part[2], changed, is_risen=True)
+
+    def add(self, path, session, who, zxid, changed, is_risen=False):
+        """Returns the node; None: nobody waits for that one."""
         resource, last = names.split(path)
         name = names.parse(last)
         if name is None:
-            return
-        node = Node(path, name, session, names.owner_of(part[3]), self.zxid, self.now)
+            return None
+        node = Node(path, name, session, who, zxid, self.now, is_risen)
         self.nodes[path] = node
-        self.births.setdefault(self.zxid, []).append(node)
+        self.births.setdefault(zxid, []).append(node)
         queue = self.queues.get(resource)
         if queue is None:
             queue = self.queues[resource] = Queue()
         queue.add(node)
         self.session(session).nodes[path] = node
         changed[resource] = True
-        made.append(node)
-        self.tell("born", node)
+        return node
 
     def delete(self, path, session, changed):
         node = self.nodes.get(path)
@@ -236,7 +253,8 @@ class Servers(Tree):
                 continue
             for node in list(queue.newly_entitled()):
                 node.entitled, node.entitled_at = self.zxid, self.now
-                self.tell("entitled", node)
+                if not node.is_risen:
+                    self.tell("entitled", node)
 
     # ---- Backups ------------------------------------------------------------------------------
 

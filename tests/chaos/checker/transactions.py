@@ -2,6 +2,7 @@
 import bisect
 import collections
 import itertools
+import json
 
 from .history import LINES_AT_ONCE, Malformed, decoded
 
@@ -60,13 +61,15 @@ class Log:
 
 
 def snapshots_of(files):
-    """By server, the zxids of the last transactions that its snapshots have: beside the lines of each file."""
-    found = collections.defaultdict(list)
+    """(zxid of its last transaction, server, czxids of its ephemeral nodes by path) of each snapshot, in order: beside the
+    lines of each file."""
+    found = []
     for server, path in files:
         beside = path.with_suffix(SNAPSHOTS)
         if beside.exists():
-            found[server] += map(int, beside.read_text(encoding="utf-8").split())
-    return {server: sorted(zxids) for server, zxids in found.items()}
+            for one in map(json.loads, beside.read_text(encoding="utf-8").splitlines()):
+                found.append((one["zxid"], server, one["ephemerals"]))
+    return sorted(found, key=lambda one: one[:2])
 
 
 def is_in_one(zxids, zxid):
@@ -75,17 +78,19 @@ def is_in_one(zxids, zxid):
     return place < len(zxids) and zxids[place] >> 32 == zxid >> 32
 
 
-def by_zxid(files):
+def by_zxid(files, snapshots):
     """(transaction, how many servers have it), in the order of zxids: in their logs, or because another server gave them
     all that it had. files: (server, path)."""
-    snapshots = snapshots_of(files)
+    zxids = collections.defaultdict(list)  # of the snapshots of each server
+    for zxid, server, _ in snapshots:
+        zxids[server].append(zxid)
     logs = [Log(server, path) for server, path in files]
     while logs := [log for log in logs if log.texts]:
         until = min(zxid_of(log.texts[-1]) for log in logs)
         written = {}  # server: its lines, each once
         for log in logs:
             written.setdefault(log.server, set()).update(log.take(until))
-        yield from counted(written, snapshots)
+        yield from counted(written, zxids)
 
 
 def counted(written, snapshots):
@@ -204,16 +209,52 @@ def look_ahead(stream, tail):
     stream.put_back.extendleft(reversed(later))
 
 
-def committed(stream, quorum):
-    """Those that are committed. What a quorum wrote down is, and so is all before it in its epoch."""
-    stream = Ahead(stream)
+class LeftOut:
+    """What was not committed. The server that wrote it down brings it back if it gets a snapshot of the next epoch's begin,
+    is started once more, replays its log behind that snapshot, and leads: docs/servers.md, ZOOKEEPER-4925. It is back when
+    a quorum has been given it, by snapshots."""
+
+    def __init__(self, snapshots, quorum):
+        self.snapshots = collections.deque(snapshots)
+        self.quorum = quorum
+        self.changes = {}  # (path, czxid; None of a node that was deleted): (transaction, servers whose snapshots show it)
+
+    def add(self, transaction):
+        for part in transaction["parts"]:
+            if part[0] == "create":
+                self.changes[part[1], transaction["zxid"]] = (transaction, set())
+            elif part[0] == "delete":
+                self.changes[part[1], None] = (transaction, set())
+
+    def back_before(self, later):
+        """What the snapshots up to a later transaction have brought back."""
+        while self.snapshots and self.snapshots[0][0] < later["zxid"]:
+            zxid, server, ephemerals = self.snapshots.popleft()
+            for change, (transaction, servers) in list(self.changes.items()):
+                path, czxid = change
+                if epoch_of(transaction) < zxid >> 32 and ephemerals.get(path) == czxid:
+                    servers.add(server)
+                    if len(servers) == self.quorum:
+                        del self.changes[change]
+                        part = ["delete", path] if czxid is None else ["risen", path, czxid]
+                        yield {**transaction, "zxid": zxid, "time_ms": later["time_ms"], "parts": [part]}
+
+
+def committed(stream, quorum, snapshots=()):
+    """Those that are committed. What a quorum wrote down is, and so is all before it in its epoch. Among them is what comes
+    back of the others."""
+    stream, left_out = Ahead(stream), LeftOut(snapshots, quorum)
     for transaction, servers in stream:
-        if servers >= quorum:
-            yield transaction
-        else:
+        those = [transaction]
+        if servers < quorum:
             tail = read_tail(stream, transaction, quorum)
             look_ahead(stream, tail)
-            yield from tail.transactions[:tail.committed]
+            those = tail.transactions[:tail.committed]
+            for one in tail.transactions[tail.committed:]:
+                left_out.add(one)
+        for one in those:
+            yield from left_out.back_before(one)
+            yield one
 
 
 def read_one(stream, clock):
@@ -226,4 +267,5 @@ def read_one(stream, clock):
 
 def read(files, quorum, clock):
     """The same of what the servers have committed."""
-    return read_one(committed(by_zxid(files), quorum), clock)
+    snapshots = snapshots_of(files)
+    return read_one(committed(by_zxid(files, snapshots), quorum, snapshots), clock)

@@ -5,14 +5,14 @@ import functools
 from .. import bounds
 from ..judge import note, rule
 from ..names import conflict
-from ..servers import BY_HAND, BY_RESTORE, BY_SESSION
+from ..servers import BY_OTHERS, BY_SESSION
 
 KNOWN = frozenset(("ZKL_OK", "ZKL_SUSPECT"))  # what a check returns, with a lease, while it is held
 
 
 def is_promised(world, node):
     session = world.servers.sessions.get(node.session)
-    return node.cause not in (BY_HAND, BY_RESTORE) and (session is None or not session.is_hurt)
+    return node.cause not in BY_OTHERS and (session is None or not session.is_hurt)
 
 
 def over(hold, until, at):

@@ -1,7 +1,7 @@
 """Who holds is told of a doubt and of a loss when that is due, and never without cause."""
 from .. import bounds
 from ..judge import rule
-from ..servers import BY_HAND, BY_RESTORE, BY_SESSION
+from ..servers import BY_HAND, BY_OTHERS, BY_SESSION
 from .exclusion import session_timeout
 
 
@@ -13,7 +13,7 @@ def has_cause(world, hold, at):
     if reason == "ZKL_SESSION_EXPIRED":
         return any(is_over(world, node.session) for node in nodes) or not nodes
     if reason == "ZKL_NODE_DELETED":
-        return any(node.cause in (BY_HAND, BY_RESTORE) for node in dead)
+        return any(node.cause in BY_OTHERS for node in dead)
     limit = handle.option_ns("max_hold_ms")
     is_over_the_limit = limit > 0 and at + bounds.CLOCK >= hold.call.at + limit
     if reason == "ZKL_HOLD_LIMIT":
