@@ -135,6 +135,30 @@ class Union(unittest.TestCase):
         again, gone = self.one(2, 1, ["create", "/a-0000000001", 1, ""]), self.one(2, 2, ["delete", "/a-0000000001"])
         self.assertEqual(len(self.committed([lost], [again, gone], [again, gone])), 2)
 
+    def test_a_node_whose_number_is_given_again_was_not_there(self):
+        """Nor was anything behind it. When its session ends the servers delete it: it may have come back."""
+        first = self.one(1, 1, ["check", "/"])
+        lost = [self.one(1, 2, ["create", "/b", 0, ""]), self.one(1, 3, ["create", "/a/a-0000000007", 1, ""]),
+                self.one(1, 4, ["open", 9], session="0x3")]
+        end = self.one(2, 3, ["close", ["/a/a-0000000007"]], session="0x3")
+        for again, was_there in (([["create", "/a/b-0000000007", 1, ""]], False), ([["create", "/a/b-0000000006", 1, ""]], False),
+                                 ([["create", "/a/b-0000000008", 1, ""]], True),
+                                 ([["create", "/a/b-0000000007", 0, ""]], True), ([["create", "/b/b-0000000007", 1, ""]], True),
+                                 ([["create", "/a/b-0000000007", 1, ""], ["delete", "/a/c-0000000007"]], True)):
+            later = [self.one(2, 2, *again), end]
+            self.assertEqual(self.read([first, *lost, *later], [first, *later], [first, *later]),
+                             [first, *(lost if was_there else []), *later])
+
+    def test_a_parent_that_is_made_anew_gives_numbers_anew(self):
+        first, node = self.one(1, 1, ["check", "/"]), "/a/a-0000000007"
+        parts = [["create", node, 1, ""], ["delete", node], ["delete", "/a"], ["create", "/a/a-0000000000", 1, ""]]
+        for count in 1, 2, 3:
+            lost = [self.one(1, 2 + number, part) for number, part in enumerate(parts[:count])]
+            later = [self.one(2, 2 + number, part) for number, part in enumerate(parts[count:])]
+            lost.append(self.one(1, 9, ["open", 9], session="0x3"))
+            later.append(self.one(2, 9, ["close", []], session="0x3"))
+            self.assertEqual(self.read([first, *lost, *later], [first, *later], [first, *later]), [first, *lost, *later])
+
     def test_what_another_server_has_in_a_snapshot_is_committed(self):
         kept = self.one(1, 1, ["create", "/a-0000000001", 1, ""])
         later = self.one(2, 1, ["create", "/b-0000000001", 1, ""])

@@ -4,6 +4,7 @@ import collections
 import itertools
 import json
 
+from . import names
 from .history import LINES_AT_ONCE, Malformed, decoded
 
 # A transaction that fewer than a quorum wrote down is committed if a later one builds on it. So far is looked for that.
@@ -116,18 +117,35 @@ def epoch_of(transaction):
     return transaction["zxid"] >> 32
 
 
+def place_of(transaction):
+    """(parent, number) of an ephemeral node that ZooKeeper has numbered, made alone; None: it makes none. In a multi a
+    number may be the one of a node that is replaced."""
+    parts = transaction["parts"]
+    if len(parts) != 1 or parts[0][0] != "create" or not parts[0][2]:
+        return None
+    parent, last = names.split(parts[0][1])
+    name = names.parse(last)
+    return name and (parent, name.sequence)
+
+
 class Tail:
-    """The last transactions of an epoch, which no quorum wrote down: committed, if a later one builds on them."""
+    """The last transactions of an epoch, which no quorum wrote down: committed, if a later one builds on them, but for those
+    whose number is given again, and all behind them."""
 
     def __init__(self):
         self.transactions = []
         self.made = {}  # path or session: which of them made it
+        self.numbered = {}  # parent: (number, which of them gave it to its node) of each
         self.deleted = {}  # path: (session, which of them deleted it)
         self.committed = 0  # so many of them
+        self.most = 0  # so many can be
 
     def add(self, transaction):
         self.transactions.append(transaction)
-        number = len(self.transactions)
+        self.most = number = len(self.transactions)
+        place = place_of(transaction)
+        if place is not None:
+            self.numbered.setdefault(place[0], []).append((place[1], number))
         for part in transaction["parts"]:
             if part[0] == "create":
                 self.made[part[1]] = number
@@ -135,9 +153,18 @@ class Tail:
                 self.made[transaction["session"]] = number
             elif part[0] == "delete":
                 self.deleted[part[1]] = (transaction["session"], number)
+                self.numbered.pop(part[1], None)
+
+    def refute(self, later):
+        """Sees whether a later transaction, which is committed, has a number that one of these has given, or a lower one."""
+        place = place_of(later)
+        for given, number in self.numbered.get(place[0], ()) if place is not None else ():
+            if given >= place[1]:
+                self.most = min(self.most, number - 1)
 
     def learn(self, later):
         """Sees what a later transaction, which is committed, builds on."""
+        self.refute(later)
         built_on = [self.made.get(later["session"], 0)]
         for part in later["parts"]:
             if part[0] == "create":
@@ -148,9 +175,10 @@ class Tail:
                 built_on.append(self.made.pop(part[1], 0))
                 if part[0] == "delete":
                     self.deleted.pop(part[1], None)
+                    self.numbered.pop(part[1], None)  # numbers of a parent that is made anew begin anew
             elif part[0] == "close":
                 built_on.extend(self.of_close(later["session"], part[1] or ()))
-        self.committed = max(self.committed, *built_on)
+        self.committed = max([self.committed, *(number for number in built_on if number <= self.most)])
 
     def of_close(self, session, paths):
         """What its session still had, and what it had no more."""
@@ -163,7 +191,7 @@ class Tail:
                 yield number
 
     def is_settled(self):
-        return self.committed == len(self.transactions)
+        return self.committed >= self.most
 
 
 class Ahead:
@@ -210,9 +238,8 @@ def look_ahead(stream, tail):
 
 
 class LeftOut:
-    """What was not committed. The server that wrote it down brings it back if it gets a snapshot of the next epoch's begin,
-    is started once more, replays its log behind that snapshot, and leads: docs/servers.md, ZOOKEEPER-4925. It is back when
-    a quorum has been given it, by snapshots."""
+    """What was not committed. The server that wrote it down can bring it back (docs/operations.md, "What was not committed
+    comes back"): it is back when a quorum has it, in snapshots of a later epoch."""
 
     def __init__(self, snapshots, quorum):
         self.snapshots = collections.deque(snapshots)
