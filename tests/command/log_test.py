@@ -102,6 +102,7 @@ class Logs(CommandTest):
 
     def test_a_file_that_logrotate_has_moved_away(self):
         process, _ = self.start_holder("--log", "log")
+        self.event("acquired")  # the command may be told of it later than its child begins
         os.rename(self.path("log"), self.path("log.1"))
         self.signal(process, 15)
         self.end(process, 143)
