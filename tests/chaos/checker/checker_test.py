@@ -135,6 +135,13 @@ class Union(unittest.TestCase):
         again, gone = self.one(2, 1, ["create", "/a-0000000001", 1, ""]), self.one(2, 2, ["delete", "/a-0000000001"])
         self.assertEqual(len(self.committed([lost], [again, gone], [again, gone])), 2)
 
+    def test_snapshots_that_were_read_otherwise_are_told(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "1.jsonl"
+            path.with_suffix(".snapshots").write_text("4294967297\n", encoding="utf-8")
+            with self.assertRaises(history.Malformed):
+                transactions.snapshots_of([("1", path)])
+
     def test_a_node_whose_number_is_given_again_was_not_there(self):
         """Nor was anything behind it. When its session ends the servers delete it: it may have come back."""
         first = self.one(1, 1, ["check", "/"])

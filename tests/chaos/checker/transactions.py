@@ -2,7 +2,6 @@
 import bisect
 import collections
 import itertools
-import json
 
 from . import names
 from .history import LINES_AT_ONCE, Malformed, decoded
@@ -67,9 +66,11 @@ def snapshots_of(files):
     found = []
     for server, path in files:
         beside = path.with_suffix(SNAPSHOTS)
-        if beside.exists():
-            for one in map(json.loads, beside.read_text(encoding="utf-8").splitlines()):
-                found.append((one["zxid"], server, one["ephemerals"]))
+        try:
+            lines = decoded(beside.read_text(encoding="utf-8").splitlines(), "ephemerals") if beside.exists() else ()
+        except ValueError as error:
+            raise Malformed(f"{beside} has not a snapshot in each line; remove {beside.parent}, to read all anew") from error
+        found += ((one["zxid"], server, one["ephemerals"]) for one in lines)
     return sorted(found, key=lambda one: one[:2])
 
 
