@@ -18,6 +18,7 @@ from .main import by_generation, judge, of_generations, read_servers, until_last
 from .made_nemesis import MadeRun
 from .made_servers import KINDS
 from .plants import PLANTS, Copy, NoPlace
+from .servers import Servers
 from .transactions import Clock, read_one
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
@@ -591,6 +592,14 @@ class Risen(unittest.TestCase):
             one.transact(1000, 1, *([["risen", node, 77]] if is_back else [["check", "/"]]))
             one.call(2000, 2010, "p1a", "check", "ZKL_LOST", reason="ZKL_NODE_DELETED")
             self.assertEqual("lost_without_cause" in one.found(), not is_back)
+
+
+class SessionEnds(unittest.TestCase):
+    def test_a_session_leaves_nothing_also_what_its_end_does_not_name(self):
+        servers, node = Servers(lambda event, what: None), Story.NODE.format(1)
+        servers.apply(1, {"zxid": 1, "session": "0x1", "parts": [["create", node, 1, ""]]})
+        servers.apply(2, {"zxid": 2, "session": "0x1", "parts": [["close", []]]})
+        self.assertEqual(servers.nodes[node].died, 2)
 
 
 class Excused(unittest.TestCase):

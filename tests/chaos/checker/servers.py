@@ -232,7 +232,8 @@ class Servers(Tree):
     def close(self, number, paths, changed):
         session = self.session(number)
         session.closed = self.now
-        for path in list(session.nodes) if paths is None else paths:
+        # Those that the servers do not name had gone before, by a deletion that was left out.
+        for path in {**session.nodes, **dict.fromkeys(paths or ())}:
             node = self.nodes.get(path)
             if node is not None and node.died is None:
                 self.bury(node, BY_SESSION, changed)
