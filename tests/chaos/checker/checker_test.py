@@ -706,16 +706,20 @@ class Excused(unittest.TestCase):
         self.assertIn("two_holders", one.found())
 
     def test_who_was_stopped_has_its_time_from_the_end_of_that_on(self):
-        def story(is_stopped):
-            one = Story(1)
-            one.open("p1a")
-            if is_stopped:
-                one.say(50, "nemesis", "process", process=1, what="stop")
-                one.say(5000, "nemesis", "process", process=1, what="resume")
-            one.call(40, 6000, "p1a", "acquire", "ZKL_TIMEOUT", asked={"deadline_ms": 100})
-            return one
+        self.expect("call_too_late", lambda is_stopped: self.late(is_stopped, 6000))
 
-        self.expect("call_too_late", story)
+    def test_the_end_of_a_stop_is_told_after_it(self):
+        self.expect("call_too_late", lambda is_stopped: self.late(is_stopped, 4999.5))
+
+    def late(self, is_stopped, end):
+        """A call that ends long after its deadline."""
+        one = Story(1)
+        one.open("p1a")
+        if is_stopped:
+            one.say(50, "nemesis", "process", process=1, what="stop")
+            one.say(5000, "nemesis", "process", process=1, what="resume")
+        one.call(40, end, "p1a", "acquire", "ZKL_TIMEOUT", asked={"deadline_ms": 100})
+        return one
 
 
 class Contention(unittest.TestCase):

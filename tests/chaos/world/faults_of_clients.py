@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 from . import wire
 from .fault import Fault
@@ -380,6 +381,7 @@ class SessionClosed(Fault):
     name = "session closed by another"
     pairs = False
     lasts_s = 1
+    TOLD_S = 0.03  # the checker is so much behind the servers' log: before they close it, it has to be told
 
     def choose(self):
         servers = self.world.servers
@@ -402,6 +404,7 @@ class SessionClosed(Fault):
 
     def begin(self):
         self.world.history.write("hurt", session=f"{self.session:#x}")
+        time.sleep(self.TOLD_S)
         wait_until(self.is_closed, f"{self.session:#x} is closed", 10)
 
     def is_closed(self):

@@ -58,12 +58,12 @@ def latest(call):
 
 
 def too_late(call, now):
-    """Whether it is not over in time; who was stopped has its time from the end of that on."""
+    """Whether it is not over in time; who was stopped has its time from the end of that on, which is told a little later."""
     due = latest(call)
     if due is None or due + bounds.CALL >= now:
         return False
-    stops = call.handle.process.stops
-    return not stops or stops[-1][1] + bounds.CALL < now
+    process = call.handle.process
+    return process.runs and (not process.stops or process.stops[-1][1] + bounds.CALL < now)
 
 
 @rule("answered", "one deadline for everything")
