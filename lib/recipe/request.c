@@ -113,6 +113,17 @@ static void advance(zkl_request *request, const zkl_step *step) {
 
 /* ---- Answers ----------------------------------------------------------- */
 
+/* Notes that a write was committed, if it was on this connection. Lists behind its first one show
+ * what was lost before, so their search begins anew. (While a downgrade is unsure, lost.node is the
+ * reader's.) */
+static void note_commit(zkl_request *request) {
+    bool is_first = request->session.connected && !request->session.settled;
+    if (is_first && !request->downgrade.unsure) {
+        request->lost.node[0] = '\0';
+    }
+    request->session.settled |= is_first;
+}
+
 /* Takes the answer to a create. A parent that vanishes again and again (a container, an
  * administrator) must not make us spin: we pause before we make it again, as it may vanish while it
  * is empty. */
@@ -120,7 +131,7 @@ static void on_created(zkl_request *request, const zkl_step *step) {
     switch (step->event->outcome) {
     case ZKL_OUTCOME_OK:
         request->parents.made = 0;
-        request->session.settled = true;
+        note_commit(request);
         if (step->event->zxid > 0) {
             zkl_request_take_node(request, step->event->node, step->event->zxid);
         } else {
@@ -254,8 +265,9 @@ static void on_handed_over(zkl_request *request, const zkl_step *step) {
 /* Takes the answer to SETTLE. A refusal settles nothing: the server may not have asked the leader.
  */
 static void on_settled(zkl_request *request, const zkl_step *step) {
-    request->session.settled = step->event->outcome == ZKL_OUTCOME_OK;
-    if (!request->session.settled) {
+    if (step->event->outcome == ZKL_OUTCOME_OK) {
+        note_commit(request);
+    } else {
         zkl_request_note_failure(request, step);
     }
 }

@@ -258,6 +258,59 @@ CONVERSATION(inspected_name_of_before_hides_no_late_node, exclusive) = {
     "listed me7 me9    -> INSPECT me7",
 };
 
+/* As answers come of a server that has denied the session. */
+CONVERSATION(create_that_is_answered_after_the_disconnection_proves_nothing_later, exclusive) = {
+    CREATE_LOST,
+    "connected       -> CREATE LIST",
+    "disconnected    -> ",
+    "created me4     -> ",
+    "listed UNKNOWN  -> ",
+    "connected       -> LIST",
+    "listed me4      -> GRANT",
+    "released        -> DELETE me4",
+    "deleted OK      -> SETTLE LIST",
+};
+
+CONVERSATION(name_inspected_before_a_committed_write_hides_no_late_node, exclusive) = {
+    CREATE_LOST,
+    "connected         -> CREATE LIST",
+    "created REFUSED   -> FAIL NO_PERMISSION",
+    "listed me9        -> INSPECT me9",
+    "inspected others  -> SETTLE LIST",
+    "settled OK        -> ",
+    "listed me7 me9    -> INSPECT me7",
+    "inspected ours    -> DELETE me7",
+    "deleted OK        -> SETTLE LIST",
+    "settled OK        -> ",
+    "listed me9        -> INSPECT me9",
+    "inspected others  -> SETTLE LIST",
+    "settled OK        -> ",
+    "listed me9        -> END",
+};
+
+CONVERSATION(inspected_name_of_an_earlier_connection_hides_no_late_node, exclusive) = {
+    CREATE_LOST,
+    "connected         -> CREATE LIST",
+    "created me4       -> ",
+    "listed x1 me4     -> WATCH x1 WATCH_OWN me4",
+    "watched OK        -> ",
+    "own_watched OK    -> ",
+    "disconnected      -> ",
+    "connected         -> WATCH_OWN me4",
+    "own_watched OK    -> ",
+    "watch_fired       -> LIST",
+    "listed me4 me9    -> INSPECT me9",
+    "inspected others  -> LIST",
+    "listed me4 me9    -> GRANT",
+    "disconnected      -> ",
+    "connected         -> WATCH_OWN me4",
+    "own_watched OK    -> ",
+    "released          -> DELETE me4",
+    "deleted OK        -> SETTLE LIST",
+    "settled OK        -> ",
+    "listed me7 me9    -> INSPECT me7",
+};
+
 /* ---- Places that are lost -------------------------------------------------------------------- */
 
 CONVERSATION(own_node_deleted_by_hand_joins_again, exclusive) = {
