@@ -78,7 +78,8 @@ bool zkl_ensemble_cut(zkl_ensemble *ensemble, int64_t session_id, zkl_cut cut);
 
 /** Cuts it when its next request of a kind gets to the server: before it does
  *  (REQUESTS_LOST), or after (REPLIES_LOST); then the commit of a write takes `late_us` longer;
- *  the leader hears of it after `late_us` (HELD_BACK);
+ *  the leader hears of it after `late_us` (HELD_BACK, which is also for a transaction that makes
+ *  a set's nodes, or a reader's in the place of a writer's);
  *  or when the server answers it (WHEN_ANSWERED). */
 void zkl_ensemble_cut_next(zkl_ensemble *ensemble, int64_t session_id, zkl_call_kind kind,
                            zkl_cut cut, int64_t late_us);

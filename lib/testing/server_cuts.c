@@ -22,12 +22,19 @@ static bool makes_contender(const zkl_ensemble *ensemble, const zkl_call *call) 
     return true;
 }
 
+/* As a set's, or a downgrade. */
+static bool is_transaction_that_makes_node(const zkl_call *call) {
+    return call->kind == ZKL_CALL_MULTI && call->operations[0].kind == ZKL_WRITE_CREATE &&
+           call->operations[0].ephemeral;
+}
+
 static bool is_ordered_for(const zkl_server_session *session, const zkl_call *call) {
     if (!session->cut_is_next) {
         return false;
     }
-    return session->cut_contender ? makes_contender(session->ensemble, call)
-                                  : session->cut_kind == call->kind;
+    bool is_of_kind = session->cut_kind == call->kind ||
+                      (session->cut == ZKL_CUT_HELD_BACK && is_transaction_that_makes_node(call));
+    return session->cut_contender ? makes_contender(session->ensemble, call) : is_of_kind;
 }
 
 /* An order for a contender is carried out by a create that succeeds, and goes on until there is
@@ -71,7 +78,7 @@ void zkl_server_hold_back(zkl_server *server, zkl_call *call) {
 }
 
 /* Whether the request whose create this is has made another node meanwhile, which is there. */
-static bool is_wanted(const zkl_ensemble *ensemble, const zkl_write *create) {
+static bool has_node(const zkl_ensemble *ensemble, const zkl_write *create) {
     const zkl_node *parent = zkl_tree_find_parent(ensemble->tree, create->path);
     const zkl_node *child = parent != NULL ? zkl_node_first_child(parent, ZKL_LATEST_ZXID) : NULL;
     while (child != NULL &&
@@ -81,13 +88,25 @@ static bool is_wanted(const zkl_ensemble *ensemble, const zkl_write *create) {
     return child != NULL;
 }
 
+/* Whether it makes no node for a request that has ended, which would stay. A downgrade makes one
+ * only in the place of another. */
+static bool is_wanted(const zkl_ensemble *ensemble, const zkl_call *call) {
+    bool is_downgrade = call->kind == ZKL_CALL_MULTI && !call->operations[0].sequential;
+    for (size_t i = 0; i < call->operation_count && !is_downgrade; i++) {
+        if (!has_node(ensemble, &call->operations[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void zkl_server_go_on(void *arg, zkl_message *message) {
     zkl_server *server = arg;
     zkl_call *call = (zkl_call *)message;
     zkl_server_session *session = zkl_ensemble_find_session(server->ensemble, call->session_id);
     const zkl_attachment *attachment = session->attachments[server->number];
     bool is_back = attachment != NULL && attachment->wire != NULL && attachment->wire != call->wire;
-    if (is_back || !is_wanted(server->ensemble, &call->operations[0])) {
+    if (is_back || !is_wanted(server->ensemble, call)) {
         zkl_call_release(call);
     } else {
         zkl_server_take_late(server, session, call);

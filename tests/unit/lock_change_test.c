@@ -106,6 +106,22 @@ TEST(downgrade_whose_reply_is_lost_is_found_out) {
     }
 }
 
+/* The writer may not make the reader's node any more when the transaction comes after all. */
+TEST(downgrade_that_was_held_back_takes_the_lock_from_a_writer) {
+    begin_held(ZKL_WRITE, NULL);
+    lose_next_multi(ZKL_CUT_HELD_BACK, RELATIVE_SESSION_MS * 1000LL);
+    zkl_ensemble_withhold(zkl_ensemble_current(), RELATIVE_RESOURCE, ZKL_RIGHT_CREATE,
+                          RELATIVE_SESSION_MS * 500LL);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_NO_PERMISSION);
+    EXPECT_INT(relative_info(&writer).state, ZKL_STATE_HELD);
+    zkl_testing_sleep(2 * RELATIVE_SESSION_MS);
+    EXPECT_INT(relative_info(&writer).state, ZKL_STATE_LOST);
+    EXPECT_INT(relative_release(&writer), ZKL_LOST);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
+    end();
+}
+
 TEST(downgrade_goes_on_after_its_time_and_is_no_way_back) {
     zkl_lock_options options = reentrant();
     begin_held(ZKL_WRITE, &options);

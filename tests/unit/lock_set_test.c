@@ -135,6 +135,27 @@ TEST(member_that_is_forbidden_is_told_as_such_to_a_try_and_to_who_waits) {
     }
 }
 
+/* ---- A transaction that is lost, and comes late -----------------------------------------------
+ */
+
+TEST(nodes_of_a_transaction_that_was_held_back_do_not_stay) {
+    caller self;
+    begin(&self);
+    acquire(&self); /* the resources are there */
+    EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
+    zkl_ensemble_cut_next(zkl_ensemble_current(),
+                          zkl_ensemble_session_at(zkl_ensemble_current(), 0), ZKL_CALL_MULTI,
+                          ZKL_CUT_HELD_BACK, SESSION_MS * 1000LL);
+    acquire(&self);
+    EXPECT_INT(self.status, ZKL_OK);
+    zkl_testing_sleep(SESSION_MS);
+    set_expect_nodes(2, 2);
+    EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    set_expect_nodes(0, 0);
+    end(&self);
+}
+
 /* ---- Circles -------------------------------------------------------------------------------- */
 
 typedef struct two_locks {

@@ -122,6 +122,24 @@ TEST(member_whose_create_was_lost_looks_for_its_node_and_creates_none) {
     PLAY(member, never_made);
 }
 
+CONVERSATION(member_whose_create_was_lost_looks_again_after_each_reconnect, member) = {
+    "start           -> CREATE",
+    "disconnected    -> ",
+    "created UNKNOWN -> ",
+    "connected       -> SETTLE LIST",
+    "settled OK      -> ",
+    "listed nobody   -> CREATE",
+    "created me4 in_transaction -> INSPECT me4",
+    "inspected ours  -> LIST",
+    "listed me4      -> GRANT",
+    "disconnected    -> ",
+    "connected       -> ",
+    "released        -> DELETE me4",
+    "deleted OK      -> SETTLE LIST",
+    "settled OK      -> ",
+    "listed me7      -> INSPECT me7",
+};
+
 CONVERSATION(member_that_lost_its_place_does_not_join_again, member) = {
     "start                      -> CREATE",
     "created me3 in_transaction -> INSPECT me3",

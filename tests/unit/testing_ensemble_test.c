@@ -108,6 +108,34 @@ TEST(late_create_is_made_after_a_list_on_the_next_connection_has_not_shown_it) {
     caller_world_end();
 }
 
+/* The session is then at that server again: the next write elsewhere is refused, as it has moved.
+ */
+TEST(create_that_is_held_back_comes_behind_a_write_of_the_next_connection) {
+    caller self;
+    begin();
+    make("/p");
+    run_ms(5);
+    caller_open_on(&self, TIMEOUT_MS, follower);
+    zkl_ensemble_cut_next(ensemble, self.session_id, ZKL_CALL_CREATE, ZKL_CUT_HELD_BACK, 100 * MS);
+    caller_create(&self, "/p/n-");
+    run_ms(30);
+    caller_create(&self, "/p/n-");
+    run_ms(5);
+    caller_list(&self, "/p");
+    run_ms(5);
+    EXPECT_LOG(&self, "connecting", "create UNKNOWN", "connected", "create OK /p/n-0000000000",
+               "list OK n-0000000000");
+    run_ms(100);
+    EXPECT(exists("/p/n-0000000001"));
+    caller_forget_log(&self);
+    caller_delete(&self, "/p/n-0000000000");
+    run_ms(30);
+    EXPECT_LOG(&self, "connecting", "delete UNKNOWN", "connected");
+    EXPECT(exists("/p/n-0000000000"));
+    caller_close(&self);
+    caller_world_end();
+}
+
 /* ---- Servers that refuse --------------------------------------------------------------------- */
 
 /* The parent's rights are looked at before the node is looked for, and a node's own only where it
