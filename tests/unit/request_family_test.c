@@ -140,6 +140,17 @@ CONVERSATION(member_whose_create_was_lost_looks_again_after_each_reconnect, memb
     "listed me7      -> INSPECT me7",
 };
 
+CONVERSATION(member_whose_node_goes_before_it_is_inspected_creates_another, member) = {
+    "start             -> CREATE",
+    "created me3 in_transaction -> INSPECT me3",
+    "disconnected      -> ",
+    "inspected UNKNOWN -> ",
+    "connected         -> INSPECT me3",
+    "inspected NO_NODE -> SETTLE LIST",
+    "settled OK        -> ",
+    "listed nobody     -> CREATE",
+};
+
 CONVERSATION(member_that_lost_its_place_does_not_join_again, member) = {
     "start                      -> CREATE",
     "created me3 in_transaction -> INSPECT me3",

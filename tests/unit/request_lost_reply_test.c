@@ -311,6 +311,28 @@ CONVERSATION(inspected_name_of_an_earlier_connection_hides_no_late_node, exclusi
     "listed me7 me9    -> INSPECT me7",
 };
 
+CONVERSATION(drain_settles_again_after_a_reconnect_before_it_looks, exclusive) = {
+    CREATE_LOST,
+    "connected           -> CREATE LIST",
+    "created me2146435072 -> ",
+    "disconnected        -> ",
+    "listed UNKNOWN      -> ",
+    "connected           -> SETTLE LIST",
+    "settled OK          -> ",
+    "listed me2146435072 -> DELETE me2146435072",
+};
+
+CONVERSATION(create_that_was_lost_in_a_session_is_not_looked_for_in_the_next, exclusive) = {
+    CREATE_LOST,
+    "session_ended  -> REJOIN",
+    "connected      -> CREATE LIST",
+    "created me4    -> ",
+    "listed me4     -> GRANT",
+    "disconnected   -> ",
+    "connected      -> ",
+    RELEASED("me4"),
+};
+
 /* ---- Places that are lost -------------------------------------------------------------------- */
 
 CONVERSATION(own_node_deleted_by_hand_joins_again, exclusive) = {
