@@ -114,11 +114,12 @@ static void advance(zkl_request *request, const zkl_step *step) {
 /* ---- Answers ----------------------------------------------------------- */
 
 /* Notes that a write was committed, if it was on this connection. Lists behind its first one show
- * what was lost before, so their search begins anew. (While a downgrade is unsure, lost.node is the
- * reader's.) */
+ * what was lost before, so their search begins anew, unless lost.node is still to be seen to. */
 static void note_commit(zkl_request *request) {
     bool is_first = request->session.connected && !request->session.settled;
-    if (is_first && !request->downgrade.unsure) {
+    bool is_needed =
+        request->lost.unconfirmed || request->lost.surplus || request->downgrade.unsure;
+    if (is_first && !is_needed) {
         request->lost.node[0] = '\0';
     }
     request->session.settled |= is_first;
