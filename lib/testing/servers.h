@@ -234,7 +234,7 @@ void zkl_server_take_late(zkl_server *server, zkl_server_session *session, zkl_c
 bool zkl_server_draw_cut(zkl_server_session *session, zkl_call *call, zkl_cut *cut);
 void zkl_server_hold_back(zkl_server *server, zkl_call *call);
 /* When it was held back for long enough. */
-void zkl_server_go_on(void *server, zkl_message *call);
+void zkl_server_go_on(void *arg, zkl_message *message);
 /* Whether it breaks with the answer. */
 bool zkl_server_cuts_answer(zkl_server_session *session, const zkl_call *call);
 
