@@ -144,7 +144,7 @@ TEST(nodes_of_a_transaction_that_was_held_back_do_not_stay) {
     acquire(&self); /* the resources are there */
     EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
     zkl_ensemble_cut_next(zkl_ensemble_current(),
-                          zkl_ensemble_session_at(zkl_ensemble_current(), 0), ZKL_CALL_MULTI,
+                          zkl_ensemble_session_at(zkl_ensemble_current(), 0), ZKL_CALL_CREATE,
                           ZKL_CUT_HELD_BACK, SESSION_MS * 1000LL);
     acquire(&self);
     EXPECT_INT(self.status, ZKL_OK);

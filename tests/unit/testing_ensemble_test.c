@@ -136,6 +136,23 @@ TEST(create_that_is_held_back_comes_behind_a_write_of_the_next_connection) {
     caller_world_end();
 }
 
+/* It would stay for ever: zklock says that it cannot help that. */
+TEST(create_that_is_held_back_is_dropped_where_its_request_has_no_other_node) {
+    caller self;
+    begin();
+    make("/p");
+    run_ms(5);
+    caller_open_on(&self, TIMEOUT_MS, follower);
+    zkl_ensemble_cut_next(ensemble, self.session_id, ZKL_CALL_CREATE, ZKL_CUT_HELD_BACK, 100 * MS);
+    caller_create(&self, "/p/n-");
+    run_ms(30);
+    caller_create(&self, "/p/o-");
+    run_ms(100);
+    EXPECT(exists("/p/o-0000000000") && !exists("/p/n-0000000001"));
+    caller_close(&self);
+    caller_world_end();
+}
+
 /* ---- Servers that refuse --------------------------------------------------------------------- */
 
 /* The parent's rights are looked at before the node is looked for, and a node's own only where it
