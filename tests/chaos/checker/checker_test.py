@@ -705,6 +705,22 @@ class Excused(unittest.TestCase):
         one.hold(300, "p2a", 2)
         self.assertIn("two_holders", one.found())
 
+    def test_a_callback_may_come_before_the_return_of_one_of_many_acquires(self):
+        def story(is_granted):
+            one = Story(1)
+            one.open("p1a")
+            first = 100 + len(one.transactions)  # the token
+            one.say(105, "p1a", "callback", what="state", state="CONTENDED", resource="/locks/r",
+                    token=[first if is_granted else 7, 0])
+            for place in range(1, 20):
+                node = one.hold(100 * place, "p1a", place)
+                one.transact(100 * place + 30, 1, ["delete", node])
+                one.call(100 * place + 20, 100 * place + 40, "p1a", "release")
+            one.wait_until(6000)
+            return one
+
+        self.expect("told_of_what_it_never_held", story)
+
     def test_who_was_stopped_has_its_time_from_the_end_of_that_on(self):
         self.expect("call_too_late", lambda is_stopped: self.late(is_stopped, 6000))
 

@@ -58,6 +58,7 @@ class Handle:
         self.last_cancel = 0  # when it returned
         self.last_close = 0  # when it began
         self.tokens = collections.deque(maxlen=TOKENS)  # of its last grants
+        self.told_before = set()  # tokens of which a callback told before the acquire has returned
         self.told_lost = collections.deque(maxlen=LOSSES)  # of those that a callback has told to be lost
         self.told_contended = collections.deque(maxlen=TOKENS)  # (token, resource), of those told that somebody waits
 

@@ -391,6 +391,7 @@ class World:
         self.tell("granted", hold)
         handle.hold = hold
         handle.tokens.append(hold.token)
+        handle.told_before.discard(hold.token)
         for node in hold.nodes:
             node.note_hold(hold)
             self.holders.setdefault(node.resource, []).append(hold)

@@ -77,11 +77,13 @@ def told_of_the_loss_twice(world, handle, hold, line):
 @rule("told", "Receives the changes in the state of a lock that is held")
 def told_of_what_it_never_held(world, handle, hold, line):
     """A callback may come before the return of the acquire, or after a release."""
-    if hold is not None or line["state"] == "HELD" or tuple(line["token"]) in handle.tokens:
+    token = tuple(line["token"])
+    if hold is not None or line["state"] == "HELD" or token in handle.tokens:
         return
+    handle.told_before.add(token)
 
     def look(_):
-        if tuple(line["token"]) not in handle.tokens and handle.process.gone is None:
+        if token in handle.told_before and handle.process.gone is None:
             yield f"{handle.who} was told {line['state']} of the token {line['token']}, which it was never granted"
 
     yield line["at"] + bounds.NEWS, look
