@@ -13,11 +13,15 @@
 
 /* ---- Information ---------------------------------------------------------------------------- */
 
+static bool is_leaving(const zkl_request_runner *runner) {
+    return runner->is_leaving && !runner->has_left;
+}
+
 static size_t count_leaving(const zkl_session *session) {
     size_t count = 0;
     for (const zkl_request_runner *runner = session->runners; runner != NULL;
          runner = runner->next) {
-        count += runner->request.stage >= ZKL_STAGE_LEAVING ? 1 : 0;
+        count += is_leaving(runner) ? 1 : 0;
     }
     return count;
 }
@@ -70,7 +74,7 @@ static void look_at_request(const zkl_request_runner *runner) {
     } else if (!runner->request.verdict.given) {
         class->waiting++;
     }
-    if (runner->request.stage >= ZKL_STAGE_LEAVING) {
+    if (is_leaving(runner)) {
         class->pending_deletions++;
     }
 }

@@ -199,11 +199,17 @@ static bool is_awaited(const zkl_request_runner *runner) {
            runner->sender.refused != ZKL_EVENT_INSPECTED;
 }
 
+/* Tells whether the request may still have a node. What it lingers for comes no more once the
+ * session has ended. */
+static bool is_there(const zkl_request_runner *runner) {
+    return !runner->request.lost.lingers;
+}
+
 static bool have_left(const zkl_client *client, bool all) {
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
         for (const zkl_request_runner *runner = one->session.runners; runner != NULL;
              runner = runner->next) {
-            if (all || is_awaited(runner)) {
+            if (is_there(runner) && (all || is_awaited(runner))) {
                 return false;
             }
         }

@@ -37,6 +37,13 @@ static void delete_own(zkl_request *request, const zkl_step *step) {
                     request->own.node);
 }
 
+/* Pauses for so long that no server can still pass on what was lost, to look for it once more. Our
+ * owner need not wait for that. */
+static void linger(zkl_request *request, const zkl_step *step) {
+    request->lost.lingers = true;
+    zkl_request_ask(request, step, ZKL_ACTION_BACK_OFF, NULL);
+}
+
 /* Asks for what is left to do on the way out: deletes our node, and finds or rules out one that may
  * exist. Then the drain goes on, as perhaps nobody else waits long enough for the resource to be
  * empty. */
@@ -46,6 +53,8 @@ static void advance_leave(zkl_request *request, const zkl_step *step) {
         request->own.state == ZKL_OWN_NODE_NONE && !request->lost.surplus && !request->lost.twins;
     if (is_gone && request->draining && request->session.connected) {
         zkl_request_advance_drain(request, step);
+    } else if (is_gone && request->lost.late) {
+        linger(request, step);
     } else if (is_gone) {
         end_request(request, step);
     } else if (!request->session.connected) {
@@ -273,6 +282,14 @@ static void on_settled(zkl_request *request, const zkl_step *step) {
     }
 }
 
+/* Looks for the last time if it has lingered. Nothing comes after that. */
+static void on_backed_off(zkl_request *request, const zkl_step *step) {
+    (void)step;
+    if (request->lost.lingers) {
+        request->lost = (zkl_request_lost){ .twins = true };
+    }
+}
+
 /* ---- News -------------------------------------------------------------- */
 
 static void on_start(zkl_request *request, const zkl_step *step) {
@@ -291,10 +308,19 @@ static void on_session_connected(zkl_request *request, const zkl_step *step) {
     }
 }
 
+/* Ends the pause of a request that lingers: what came late may be why the connection is lost. */
+static void look_again_when_connected(zkl_request *request) {
+    request->lost.twins |= request->lost.late;
+    if (request->lost.lingers) {
+        request->lost.lingers = false;
+        zkl_request_await_no_more(request, ZKL_ACTION_BACK_OFF);
+    }
+}
+
 static void on_session_disconnected(zkl_request *request, const zkl_step *step) {
     request->session.connected = false;
     request->session.settled = false;
-    request->lost.twins |= request->lost.late;
+    look_again_when_connected(request);
     request->wait.next_in_line = false; /* news may come in any order until the next connection */
     request->wait.hears_release = false;
     request->wait.is_free = false;
@@ -456,7 +482,7 @@ static reaction *const reactions[] = {
     [ZKL_EVENT_PARENT_INSPECTED] = zkl_request_on_parent_inspected,
     [ZKL_EVENT_DOWNGRADED] = zkl_request_on_downgraded,
     [ZKL_EVENT_HANDED_OVER] = on_handed_over,
-    [ZKL_EVENT_BACKED_OFF] = NULL, /* the end of a pause has no reaction of its own */
+    [ZKL_EVENT_BACKED_OFF] = on_backed_off,
     [ZKL_EVENT_WATCH_FIRED] = zkl_request_on_watch_fired,
     [ZKL_EVENT_OWN_WATCH_FIRED] = on_own_watch_fired,
     [ZKL_EVENT_PROBE] = on_probe,
@@ -502,8 +528,6 @@ void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions 
     if (request->stage == ZKL_STAGE_ENDED || is_unasked_for(request, event->kind)) {
         return;
     }
-    if (reactions[event->kind] != NULL) {
-        reactions[event->kind](request, &step);
-    }
+    reactions[event->kind](request, &step);
     advance(request, &step);
 }

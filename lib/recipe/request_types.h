@@ -58,7 +58,8 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
     /* in one transaction make node, and delete ours. OK: our node is now the reader's; NO_NODE:   \
      * ours is gone */                                                                             \
     OPERATION(DOWNGRADE, DOWNGRADED)                                                               \
-    /* a pause, longer each time, with jitter. The answer has no outcome: the pause is over */     \
+    /* a pause, longer each time, with jitter; lost.lingers: a long one. The answer has no         \
+     * outcome: the pause is over */                                                               \
     OPERATION(BACK_OFF, BACKED_OFF)
 
 /** The events that answer nothing. */
@@ -201,6 +202,7 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 #define ZKL_REQUEST_LOST(FIELD, of)                                                                \
     FIELD(of, FLAG, twins)       /* there may be a second node of ours */                          \
     FIELD(of, FLAG, late)        /* one may still come: see protocol.md, "Lost replies" */         \
+    FIELD(of, FLAG, lingers)     /* there is none: it pauses until none can come any more */       \
     FIELD(of, FLAG, unconfirmed) /* `node` has our GUID, and is to be inspected */                 \
     FIELD(of, FLAG, is_answer)   /* `node` is ours: the reply to our create has named it */        \
     FIELD(of, FLAG, surplus)     /* `node` is ours too, and is to be deleted */                    \

@@ -14,6 +14,10 @@
  * to half, so that clients that failed together do not come back together. */
 enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS = 7 };
 
+/* The leader gives a server up that has been silent for syncLimit ticks. A session timeout is two
+ * ticks or more. */
+enum { LINGER_TIMEOUTS = 5 };
+
 enum { QUEUED_EVENTS_MAX = 8 };
 
 void zkl_request_runner_node_path(const zkl_request_runner *runner, char path[ZKL_NODE_PATH_SIZE]) {
@@ -108,7 +112,8 @@ static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed
     zkl_watch_set_watch(&runner->watches, nearest, count);
 }
 
-static void back_off(zkl_request_runner *runner) {
+/* Returns when the pause before a retry ends. */
+static int64_t retry_at_ms(zkl_request_runner *runner) {
     int64_t longest = runner->back_offs < BACK_OFF_DOUBLINGS
                           ? (int64_t)BACK_OFF_FIRST_MS << runner->back_offs
                           : BACK_OFF_LONGEST_MS;
@@ -118,7 +123,14 @@ static void back_off(zkl_request_runner *runner) {
     ZKL_COUNT(runner->sender.options.origin->metrics, retries);
     int64_t now_ms = zkl_session_now_ms(runner->sender.session);
     int64_t until_ms = now_ms + zkl_session_shorten(runner->sender.session, longest);
-    runner->pause_ends_ms = zkl_create_group_pause(runner->sender.options.group, now_ms, until_ms);
+    return zkl_create_group_pause(runner->sender.options.group, now_ms, until_ms);
+}
+
+static void back_off(zkl_request_runner *runner) {
+    const zkl_session *session = runner->sender.session;
+    int64_t linger_ms = (int64_t)LINGER_TIMEOUTS * session->timeout_ms;
+    runner->pause_ends_ms = runner->request.lost.lingers ? zkl_session_deadline(session, linger_ms)
+                                                         : retry_at_ms(runner);
     set_runner_timer(runner);
 }
 
@@ -207,18 +219,28 @@ static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
     }
 }
 
+/* Tells its owner that it has ended, which it does once. It needs no watches any more. */
+static void leave_owner(zkl_request_runner *runner) {
+    if (runner->has_left) {
+        return;
+    }
+    runner->has_left = true;
+    zkl_watch_set_remove_all(&runner->watches);
+    zkl_holder_watch_remove_own(&runner->holder_watch);
+    zkl_holder_watch_look_no_more(&runner->holder_watch);
+    runner->sender.session->watched_bytes -= runner->watched_bytes;
+    runner->sender.options.origin->leaving--; /* it was leaving by now */
+    zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_ENDED, ZKL_OK);
+    zkl_request_runner_disown(runner);
+}
+
 static void end_runner(zkl_request_runner *runner) {
     zkl_session *session = runner->sender.session;
     zkl_assert(session->recorder, session->runners != NULL);
     zkl_timer_stop(&runner->timer);
-    zkl_watch_set_remove_all(&runner->watches);
-    zkl_holder_watch_remove_own(&runner->holder_watch);
-    zkl_holder_watch_look_no_more(&runner->holder_watch);
     DL_DELETE(session->runners, runner);
     zkl_create_group_leave(&runner->sender);
-    session->watched_bytes -= runner->watched_bytes;
-    runner->sender.options.origin->leaving--; /* it has left by now */
-    zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_ENDED, ZKL_OK);
+    leave_owner(runner);
     zkl_request_origin_drop(runner->sender.options.origin);
     free(runner);
 }
@@ -362,9 +384,12 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     runner->queued = NULL;
     if (runner->request.stage == ZKL_STAGE_ENDED) {
         end_runner(runner);
-    } else {
-        zkl_create_group_review(&runner->sender, event->kind);
+        return;
     }
+    if (runner->request.lost.lingers) {
+        leave_owner(runner);
+    }
+    zkl_create_group_review(&runner->sender, event->kind);
 }
 
 void zkl_request_runner_leave(zkl_request_runner *runner, int status) {

@@ -3,7 +3,8 @@
  * operations, and hands their completions back to it as events.
  *
  * A runner lives from zkl_request_runner_start until its node is known to be
- * gone, which may be long after its owner has its verdict and has left.
+ * gone, and none can come any more: that may be long after its owner has its
+ * verdict and has left.
  * Everything here runs with the client's mutex held.
  */
 #pragma once

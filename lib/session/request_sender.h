@@ -22,7 +22,7 @@ typedef enum zkl_request_news {
     ZKL_REQUEST_NEWCOMER,
     ZKL_REQUEST_COUNTED, /* of a node that is lent: the gauges are being collected, and who holds it
                             or waits for it is to be counted in them */
-    ZKL_REQUEST_ENDED    /* the node is gone and the runner is about to be freed */
+    ZKL_REQUEST_ENDED    /* the node is gone, as far as anybody knows: the last news */
 } zkl_request_news;
 
 /** The callback may not call into the request's runner, but for zkl_request_runner_disown and

@@ -4,7 +4,7 @@
  * each. It is made of the records of record_packing.h when somebody asks for it; read and played
  * back by tests/simulation/run --replay. One file:
  *
- *     zklock-record version=9 library=0.1.0 process=4711 label=shop
+ *     zklock-record version=10 library=0.1.0 process=4711 label=shop
  *         opened=2026-11-21T08:26:18Z opened_ms=83000 dropped=0     (one line)
  *     1 83002 session=1 CONNECTED id=0x1000b2a3c0d0001 timeout_ms=10000
  *     2 83215 request=1 STATE session=1 path=/locks/stock session.connected session.guid=...
@@ -44,7 +44,7 @@
 /** Rises when a program that reads the old version would refuse a new record or play it back
  *  wrongly: a line, field or name of an enumeration is added, removed, renamed or moved, or means
  *  something else. */
-#define ZKL_RECORD_VERSION 9
+#define ZKL_RECORD_VERSION 10
 
 /** No line is longer, with its newline: a byte of a record becomes three where it is escaped, and
  *  fields have their names. */

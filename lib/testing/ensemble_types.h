@@ -113,8 +113,7 @@ typedef enum zkl_cut {
     ZKL_CUT_HELD_BACK,     /* only for the next request: the server stands still. When it goes on it
                               first looks at a connection that the client has given up, so that the
                               session is its own again, and then at the request, which the leader
-                              takes (seen on 3.9.3). Only where the create's request is there,
-                              or for a downgrade */
+                              takes (seen on 3.9.3) */
     ZKL_CUT_WHEN_ANSWERED, /* only for the next request: it is carried out, its reply is lost */
     ZKL_CUT_SILENT         /* nothing passes from now on, and nobody is told */
 } zkl_cut;

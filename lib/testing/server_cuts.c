@@ -1,6 +1,4 @@
 /* Connections that break with a request: ordered, or drawn. */
-#include <string.h>
-
 #include "testing/servers.h"
 #include "testing/wire.h"
 
@@ -77,36 +75,13 @@ void zkl_server_hold_back(zkl_server *server, zkl_call *call) {
     zkl_channel_send(&server->held_back, &call->message, late_us);
 }
 
-/* Whether the request whose create this is has made another node meanwhile, which is there. */
-static bool has_node(const zkl_ensemble *ensemble, const zkl_write *create) {
-    const zkl_node *parent = zkl_tree_find_parent(ensemble->tree, create->path);
-    const zkl_node *child = parent != NULL ? zkl_node_first_child(parent, ZKL_LATEST_ZXID) : NULL;
-    while (child != NULL &&
-           strncmp(zkl_node_path(child), create->path, strlen(create->path)) != 0) {
-        child = zkl_node_next_child(child, ZKL_LATEST_ZXID);
-    }
-    return child != NULL;
-}
-
-/* Whether it makes no node for a request that has ended, which would stay. A downgrade makes one
- * only in the place of another. */
-static bool is_wanted(const zkl_ensemble *ensemble, const zkl_call *call) {
-    bool is_downgrade = call->kind == ZKL_CALL_MULTI && !call->operations[0].sequential;
-    for (size_t i = 0; i < call->operation_count && !is_downgrade; i++) {
-        if (!has_node(ensemble, &call->operations[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 void zkl_server_go_on(void *arg, zkl_message *message) {
     zkl_server *server = arg;
     zkl_call *call = (zkl_call *)message;
     zkl_server_session *session = zkl_ensemble_find_session(server->ensemble, call->session_id);
     const zkl_attachment *attachment = session->attachments[server->number];
     bool is_back = attachment != NULL && attachment->wire != NULL && attachment->wire != call->wire;
-    if (is_back || !is_wanted(server->ensemble, call)) {
+    if (is_back) {
         zkl_call_release(call);
     } else {
         zkl_server_take_late(server, session, call);

@@ -57,7 +57,8 @@ static void note(const zkl_request_runner *runner, int64_t began_ms) {
 void retries_look(unsigned number, const zkl_client *client, const zkl_process *process) {
     for (const zkl_client_session *its = client->sessions; its != NULL; its = its->next) {
         for (const zkl_request_runner *one = its->session.runners; one != NULL; one = one->next) {
-            if (one->pause_ends_ms != INT64_MAX && is_new(one)) {
+            bool retries_later = one->pause_ends_ms != INT64_MAX && !one->request.lost.lingers;
+            if (retries_later && is_new(one)) {
                 note(one, retries.looked_ms[number]);
             }
         }

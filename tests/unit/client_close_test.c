@@ -441,3 +441,57 @@ TEST(close_long_after_a_give_up_says_ok) {
         EXPECT(took_ms < SESSION_MS);
     }
 }
+
+/* ---- A lost create that may come later ------------------------------------------------------ */
+
+static void lose_create(void) {
+    lock = open_lock("stock");
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT(client->sessions->session.runners == NULL);
+    zkl_testing_lose_reply(client, ZKL_TESTING_CREATE, 0);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
+}
+
+static uint64_t count_pending(void) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(client, &information), ZKL_OK);
+    return information.pending_deletions;
+}
+
+TEST(release_and_close_do_not_wait_for_a_request_that_lingers) {
+    begin(1);
+    lose_create();
+    int64_t begun_ms = zkl_testing_now_ms();
+    EXPECT_INT(zkl_lock_release(lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT(client->sessions->session.runners != NULL);
+    EXPECT_INT(count_pending(), 0);
+    EXPECT_INT(zkl_client_close(client, 10 * SESSION_MS), ZKL_OK);
+    EXPECT(zkl_testing_now_ms() - begun_ms <= SOON_MS);
+    close_lock();
+    zkl_testing_end();
+}
+
+TEST(close_does_not_wait_for_a_request_that_begins_to_linger) {
+    begin(1);
+    lose_create();
+    int64_t begun_ms = zkl_testing_now_ms();
+    EXPECT_INT(zkl_client_close(client, 10 * SESSION_MS), ZKL_OK);
+    EXPECT(zkl_testing_now_ms() - begun_ms <= SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(STOCK), 0);
+    close_lock();
+    zkl_testing_end();
+}
+
+TEST(request_that_lingers_is_gone_in_the_end) {
+    begin(1);
+    lose_create();
+    EXPECT_INT(zkl_lock_release(lock, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(5 * SESSION_MS - SOON_MS);
+    EXPECT(client->sessions->session.runners != NULL);
+    zkl_testing_sleep(2 * SOON_MS);
+    EXPECT(client->sessions->session.runners == NULL);
+    close_lock();
+    EXPECT_INT(zkl_client_close(client, 10 * SESSION_MS), ZKL_OK);
+    zkl_testing_end();
+}

@@ -125,7 +125,7 @@ TEST(changed_action_is_found) {
 }
 
 #define LOAN_LINES                                                                                 \
-    "zklock-record version=9 library=0 process=1 label= opened=o opened_ms=0 dropped=0\n"          \
+    "zklock-record version=10 library=0 process=1 label= opened=o opened_ms=0 dropped=0\n"         \
     "1 5 loan=3 STEP waiters=1 GRANTED in_touch -> LEND count=1 number=1\n"                        \
     "2 5 loan=3 STEP stage=OURS holders=1 number=1 RETURNED -> GIVE_UP\nend records=2\n"
 
@@ -139,7 +139,7 @@ TEST(changed_step_of_a_loan_is_found) {
 }
 
 #define SET_LINES                                                                                  \
-    "zklock-record version=9 library=0 process=1 label= opened=o opened_ms=0 dropped=0\n"          \
+    "zklock-record version=10 library=0 process=1 label= opened=o opened_ms=0 dropped=0\n"         \
     "1 5 set=3 STEP size=2 granted=1 under_way=2 MEMBER_FAILED status=ZKL_NODE_DELETED -> WAKE\n"  \
     "2 5 set=3 STEP size=2 stage=FAILED granted=1 under_way=2 failure=ZKL_NODE_DELETED "           \
     "MEMBER_ENDED -> nothing\nend records=2\n"
@@ -230,7 +230,7 @@ TEST(record_after_the_end_is_found) {
 }
 
 TEST(event_of_a_request_without_a_state_is_skipped_only_where_records_were_dropped) {
-    const char *text = "zklock-record version=9 library=0 process=1 label= opened=o opened_ms=0 "
+    const char *text = "zklock-record version=10 library=0 process=1 label= opened=o opened_ms=0 "
                        "dropped=%d\n%d 5 request=7 CONNECTED -> nothing\nend records=1\n";
     char record[512];
     snprintf(record, sizeof(record), text, 0, 1);

@@ -8,7 +8,7 @@
 #include "support/record_bench.h"
 
 #define HEADER                                                                                     \
-    "zklock-record version=9 library=0.1.0 process=1 label=x opened=o opened_ms=0 dropped=0\n"
+    "zklock-record version=10 library=0.1.0 process=1 label=x opened=o opened_ms=0 dropped=0\n"
 #define GUID BENCH_GUID
 #define STATE "1 0 request=1 STATE session=1 path=/r session.guid=" GUID
 #define END(records) "end records=" #records "\n"
@@ -68,19 +68,19 @@ TEST(header_is_held_to_its_rules) {
         { "\n", "line 1: zklock-record is missing" },
         { "PK\n", "line 1: must begin with \"zklock-record\": this is no record" },
         { "zklock-record\n", "line 1: version is missing" },
-        { "zklock-record version=1\n", "line 1: version 1 is not known, only version 9" },
-        { "zklock-record version=8\n", "line 1: version 8 is not known, only version 9" },
+        { "zklock-record version=1\n", "line 1: version 1 is not known, only version 10" },
+        { "zklock-record version=8\n", "line 1: version 8 is not known, only version 10" },
         { "zklock-record version=01\n", "line 1: version \"01\" is not a decimal number" },
         { "zklock-record version=\n", "line 1: version \"\" is not a decimal number" },
-        { "zklock-record version=9 library=\n", "line 1: library must not be empty" },
-        { "zklock-record version=9 label=x\n",
+        { "zklock-record version=10 library=\n", "line 1: library must not be empty" },
+        { "zklock-record version=10 label=x\n",
           "line 1: \"label=x\" stands where library= must be" },
         { "zklock-record  version=1\n", "line 1: version is missing" },
-        { "zklock-record version=9 library=0 process=0\n", "line 1: process must be at least 1" },
-        { "zklock-record version=9 library=0 process=1 label=x opened=o opened_ms=0 dropped=0 "
+        { "zklock-record version=10 library=0 process=0\n", "line 1: process must be at least 1" },
+        { "zklock-record version=10 library=0 process=1 label=x opened=o opened_ms=0 dropped=0 "
           "more\n",
           "line 1: \"more\" is one word too many" },
-        { "zklock-record version=9 library=0 process=99999999999999999999\n",
+        { "zklock-record version=10 library=0 process=99999999999999999999\n",
           "line 1: process \"99999999999999999999\" is not a decimal number" },
     };
     expect_refused(rows, COUNT_OF(rows));

@@ -47,7 +47,7 @@ TEST(record_of_one_acquire_reads_as_documented) {
     bench_acquire_and_release(&bench);
     const char *text = bench_text(&bench);
     const char *first = strchr(text, '\n') + 1;
-    EXPECT(strncmp(text, "zklock-record version=9 library=", 32) == 0);
+    EXPECT(strncmp(text, "zklock-record version=10 library=", 33) == 0);
     EXPECT(strstr(text, " label=a%20test%2C%20100%25%20good opened=2") != NULL);
     EXPECT_TEXT(first, "1 0 session=1 CONNECTED id=0x1f timeout_ms=10000\n"
                        "2 1 request=1 STATE session=1 path=/locks/stock session.connected "

@@ -271,7 +271,8 @@ CONVERSATION(reader_of_a_late_downgrade_is_looked_for, writer) = {
     "inspected ours     -> DELETE r3",
     "deleted OK         -> SETTLE LIST",
     "settled OK         -> ",
-    "listed nobody      -> END",
+    "listed nobody      -> BACK_OFF",
+    LINGERED,
 };
 
 CONVERSATION(release_during_a_lost_downgrade_deletes_the_node_that_is_there, writer) = {
@@ -284,7 +285,8 @@ CONVERSATION(release_during_a_lost_downgrade_deletes_the_node_that_is_there, wri
     "connected          -> SETTLE",
     "settled OK         -> INSPECT r3",
     "inspected ours     -> DELETE r3",
-    "deleted OK         -> END",
+    "deleted OK         -> BACK_OFF",
+    LINGERED,
 };
 
 CONVERSATION(downgrade_of_what_is_not_held_for_writing_does_nothing, writer) = {

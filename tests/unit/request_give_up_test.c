@@ -48,7 +48,8 @@ CONVERSATION(timeout_after_a_lost_create_finds_and_deletes_the_node, exclusive) 
     "inspected ours -> DELETE me3",
     "deleted OK     -> SETTLE LIST",
     "settled OK     -> ",
-    "listed x1      -> END",
+    "listed x1      -> BACK_OFF",
+    LINGERED,
 };
 
 CONVERSATION(fired_watch_after_the_timeout_is_no_grant, exclusive) = {

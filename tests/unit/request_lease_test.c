@@ -129,7 +129,8 @@ TEST(kept_node_stays_when_it_may_not_be_looked_for) {
         "released           -> ",
         "backed_off         -> INSPECT r0",
         "inspected NO_NODE  -> DELETE me0",
-        "deleted OK         -> END",
+        "deleted OK         -> BACK_OFF",
+        LINGERED,
     };
     PLAY(leased_writer, refused);
 }

@@ -21,7 +21,9 @@ CONVERSATION(create_reply_lost_is_resolved_by_a_second_create_and_a_list, exclus
     "inspected ours -> DELETE me4",
     "deleted OK     -> LIST",
     "listed me3     -> GRANT",
-    RELEASED("me3"),
+    "released       -> DELETE me3",
+    "deleted OK     -> BACK_OFF",
+    LINGERED,
 };
 
 CONVERSATION(two_nodes_of_ours_keep_the_lower, exclusive) = {
@@ -43,7 +45,9 @@ CONVERSATION(two_nodes_of_ours_where_the_known_one_is_lower, exclusive) = {
     "inspected ours -> DELETE me9",
     "deleted OK     -> LIST",
     "listed me3     -> GRANT",
-    RELEASED("me3"),
+    "released       -> DELETE me3",
+    "deleted OK     -> BACK_OFF",
+    LINGERED,
 };
 
 CONVERSATION(list_before_a_committed_write_proves_nothing, exclusive) = {
@@ -58,7 +62,8 @@ CONVERSATION(list_before_a_committed_write_proves_nothing, exclusive) = {
     "inspected ours  -> DELETE me3",
     "deleted OK      -> SETTLE LIST",
     "settled OK      -> ",
-    "listed nobody   -> END",
+    "listed nobody   -> BACK_OFF",
+    LINGERED,
 };
 
 CONVERSATION(settling_counts_on_its_own_connection_only, exclusive) = {
@@ -74,7 +79,8 @@ CONVERSATION(settling_counts_on_its_own_connection_only, exclusive) = {
     "listed nobody   -> BACK_OFF",
     "backed_off      -> SETTLE LIST",
     "settled OK      -> ",
-    "listed nobody   -> END",
+    "listed nobody   -> BACK_OFF",
+    LINGERED,
 };
 
 CONVERSATION(unconfirmed_node_gone_before_it_was_inspected_is_forgotten, exclusive) = {
@@ -97,7 +103,9 @@ CONVERSATION(unconfirmed_node_of_another_session_is_left_alone, exclusive) = {
     "own_watched OK   -> ",
     "watch_fired      -> LIST",
     "listed me4       -> GRANT",
-    RELEASED("me4"),
+    "released       -> DELETE me4",
+    "deleted OK     -> BACK_OFF",
+    LINGERED,
 };
 
 CONVERSATION(unconfirmed_node_of_another_session_is_left_alone_on_the_way_out, exclusive) = {
@@ -111,7 +119,8 @@ CONVERSATION(unconfirmed_node_of_another_session_is_left_alone_on_the_way_out, e
     "listed me3       -> INSPECT me3",
     "inspected others -> SETTLE LIST", /* ours may still be behind it */
     "settled OK       -> ",
-    "listed me3       -> END",
+    "listed me3       -> BACK_OFF",
+    LINGERED,
 };
 
 /* A copy of our name that somebody else made must not hide the node that we
@@ -158,7 +167,8 @@ CONVERSATION(create_refused_after_a_lost_reply_still_looks_for_the_first_node, e
     "inspected ours  -> DELETE me3",
     "deleted OK      -> SETTLE LIST",
     "settled OK      -> ",
-    "listed nobody   -> END",
+    "listed nobody   -> BACK_OFF",
+    LINGERED,
 };
 
 CONVERSATION(node_that_is_listed_before_a_committed_write_is_found, exclusive) = {
@@ -169,7 +179,8 @@ CONVERSATION(node_that_is_listed_before_a_committed_write_is_found, exclusive) =
     "inspected ours  -> DELETE me3",
     "deleted OK      -> SETTLE LIST",
     "settled OK      -> ",
-    "listed nobody   -> END",
+    "listed nobody   -> BACK_OFF",
+    LINGERED,
 };
 
 /* ---- Creates that come late although a list has shown that there is none -------------------- */
@@ -188,7 +199,8 @@ CONVERSATION(late_node_is_found_on_the_way_out_after_the_next_reconnect, exclusi
     "inspected ours -> DELETE me7",
     "deleted OK     -> SETTLE LIST",
     "settled OK     -> ",
-    "listed nobody  -> END",
+    "listed nobody  -> BACK_OFF",
+    LINGERED,
 };
 
 CONVERSATION(late_node_is_looked_for_after_every_reconnect, exclusive) = {
@@ -202,12 +214,71 @@ CONVERSATION(late_node_is_looked_for_after_every_reconnect, exclusive) = {
     "listed UNKNOWN -> ",
     "connected      -> SETTLE LIST",
     "settled OK     -> ",
+    "listed nobody  -> BACK_OFF",
+    LINGERED,
+};
+
+#define LINGERS RESOLVED_AND_HELD, "released -> DELETE me4", "deleted OK -> BACK_OFF"
+
+CONVERSATION(nothing_more_is_asked_before_the_pause_where_the_connection_lasted, exclusive) = {
+    LINGERS,
+    LINGERED,
+};
+
+CONVERSATION(late_node_is_found_by_a_last_look_after_a_pause, exclusive) = {
+    LINGERS,
+    "backed_off      -> SETTLE LIST",
+    "settled NOT_NOW -> ",
+    "listed nobody   -> BACK_OFF",
+    "backed_off      -> SETTLE LIST",
+    "settled OK      -> ",
+    "listed me7      -> INSPECT me7",
+    "inspected ours  -> DELETE me7",
+    "deleted OK      -> SETTLE LIST",
+    "settled OK      -> ",
+    "listed nobody   -> END",
+};
+
+/* The server that has the session again makes the other one break the connection. */
+CONVERSATION(late_node_is_looked_for_at_once_when_the_connection_breaks_in_the_pause, exclusive) = {
+    LINGERS,
+    "disconnected   -> ",
+    "connected      -> SETTLE LIST",
+    "backed_off     -> ", /* its timer may still be running */
+    "settled OK     -> ",
+    "listed me7     -> INSPECT me7",
+    "inspected ours -> DELETE me7",
+    "deleted OK     -> SETTLE LIST",
+    "settled OK     -> ",
+    "listed nobody  -> BACK_OFF", /* there may be another one */
+    LINGERED,
+};
+
+CONVERSATION(last_look_that_is_lost_is_made_again, exclusive) = {
+    LINGERS,
+    "backed_off     -> SETTLE LIST",
+    "disconnected   -> ",
+    "settled OK     -> ", /* on the connection before */
+    "listed UNKNOWN -> ",
+    "connected      -> SETTLE LIST",
+    "settled OK     -> ",
     "listed nobody  -> END",
 };
 
-CONVERSATION(nothing_more_is_asked_where_the_connection_lasted, exclusive) = {
-    RESOLVED_AND_HELD,
-    RELEASED("me4"),
+CONVERSATION(who_lingers_takes_no_notice_of_its_owner, exclusive) = {
+    LINGERS,          "timed_out  -> ", "released   -> ", "downgrade  -> ",
+    "hold_limit -> ", "probe      -> ", LINGERED,
+};
+
+CONVERSATION(session_end_ends_the_last_pause, exclusive) = {
+    LINGERS,
+    "disconnected  -> ",
+    "session_ended -> END",
+};
+
+CONVERSATION(session_end_without_a_word_before_ends_the_last_pause, exclusive) = {
+    LINGERS,
+    "session_ended -> END",
 };
 
 CONVERSATION(late_node_does_not_keep_a_waiter_behind_itself, exclusive) = {

@@ -97,5 +97,7 @@ CONVERSATION(reply_that_nobody_awaits_takes_no_node, exclusive) = {
     "created me7         -> ",
     "listed me5          -> GRANT",
     "own_watched NO_NODE -> ",
-    RELEASED("me5"),
+    "released       -> DELETE me5",
+    "deleted OK     -> BACK_OFF",
+    LINGERED,
 };

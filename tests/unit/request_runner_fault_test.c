@@ -107,6 +107,56 @@ TEST(list_of_a_server_that_has_denied_the_session_is_no_grant) {
     stage_close(stage);
 }
 
+/* ---- A lost create that may come later ------------------------------------------------- */
+
+enum { SESSION_MS = 10000, LINGER_MS = 5 * SESSION_MS };
+
+/* It holds with its second node. */
+static run_stage *begin_with_a_lost_create(void) {
+    run_stage *stage = stage_open();
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_UNKNOWN);
+    stage_connect(stage, SESSION_ID);
+    stage_created(stage, 1, "lock-0000000004", 900);
+    stage_listed_own(stage, 1, "lock-0000000004", NULL);
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    stage_hush(stage);
+    return stage;
+}
+
+TEST(owner_is_told_before_the_request_lingers) {
+    run_stage *stage = begin_with_a_lost_create();
+    const zkl_request_origin *origin = stage->a.runner->sender.options.origin;
+    EXPECT_INT(origin->leaving, 1);
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "ended");
+    EXPECT_INT(origin->leaving, 0);
+    EXPECT_INT(stage->session.watched_bytes, 0);
+    EXPECT(stage->session.runners != NULL);
+    EXPECT_INT(stage_next_timer_in(stage), LINGER_MS);
+    stage_pass(stage, LINGER_MS);
+    FAKE_HEARD(&stage->fake, "check /locks; list /r");
+    stage_answer(stage, "check", ZKL_OUTCOME_OK);
+    stage_listed_own(stage, 1, "lock-0000000007", NULL);
+    FAKE_HEARD(&stage->fake, "exists /r/#1-lock-0000000007");
+    FAKE_ANSWER(&stage->fake, "exists", .zxid = 950, .ephemeral_owner = SESSION_ID);
+    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000007");
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    stage_answer(stage, "check", ZKL_OUTCOME_OK);
+    stage_answer(stage, "list", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "check /locks; list /r"); /* and its owner hears no more */
+    stage_close(stage);
+}
+
+TEST(session_end_ends_a_request_that_lingers) {
+    run_stage *stage = begin_with_a_lost_create();
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    FAKE_HEARD(&stage->fake, "ended");
+    stage_close(stage);
+}
+
 /* ---- Sends that fail ------------------------------------------------------------------ */
 
 TEST(sends_that_fail_for_now_are_repeated_after_a_pause) {

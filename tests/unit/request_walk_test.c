@@ -3,6 +3,7 @@
  * one resource, a connection that answers in order, breaks and comes back,
  * a server that denies the session and goes on answering reads,
  * writes that are applied although their replies are lost, or later than that,
+ * a server that stands still with a create and goes on after other writes of the session,
  * sessions that expire, a process that is stopped for longer than its session,
  * leases that run out, others who come, go, copy our names and become readers in
  * the place of their writer, administrators who delete, and a user who gives up,
@@ -61,6 +62,8 @@ typedef struct small_world {
     size_t sent_count;
     sent_operation late[LATE_MAX]; /* lost with a connection, perhaps to be applied */
     size_t late_count;
+    sent_operation held_back;              /* a create that a server has which stands still, */
+    bool holds_back;                       /* if there is one */
     char to_watch[PERMITS_MAX][NAME_SIZE]; /* by the WATCH that was sent */
     size_t to_watch_count;
     char watched[PERMITS_MAX][NAME_SIZE];
@@ -92,7 +95,7 @@ static struct {
     unsigned grants, failures, losses, rejoins, inspections, ends, late_creates, watches;
     unsigned hand_offs, stops, kept_nodes, deleted_while_held, hold_limits, downgrades, drains;
     unsigned own_downgrades, permits, full, members, data_written, data_deleted;
-    unsigned told, releases_told, answers_after_a_denial;
+    unsigned told, releases_told, answers_after_a_denial, found_late;
 } seen;
 
 #define CHECK(walk, condition)                                                                     \
@@ -265,6 +268,7 @@ static void check_end(random_walk *walk) {
     for (size_t i = 0; i < walk->world.late_count; i++) {
         CHECK(walk, walk->world.late[i].kind != ZKL_ACTION_CREATE);
     }
+    CHECK(walk, !walk->world.holds_back);
     CHECK(walk, walk->world.sent_count == 0);
 }
 
@@ -611,7 +615,18 @@ static void serve(random_walk *walk) {
 
 /* ---- The connection and the session --------------------------------------------------- */
 
-/* The first few were applied; of the rest, writes may be applied later. */
+/* A write that may be applied later. */
+static void lose_write(random_walk *walk, const sent_operation *write) {
+    small_world *world = &walk->world;
+    if (write->kind == ZKL_ACTION_CREATE && !world->holds_back && chance(walk, 60)) {
+        world->held_back = *write;
+        world->holds_back = true;
+    } else if (world->late_count < LATE_MAX) {
+        world->late[world->late_count++] = *write;
+    }
+}
+
+/* The first few were applied. */
 static void lose_in_the_server(random_walk *walk) {
     small_world *world = &walk->world;
     size_t applied = unit_random_below(&walk->random, (unsigned)world->sent_count + 1);
@@ -621,8 +636,8 @@ static void lose_in_the_server(random_walk *walk) {
                 decide_late(walk);
             }
             apply(world, &world->sent[i]);
-        } else if (is_write(world->sent[i].kind) && world->late_count < LATE_MAX) {
-            world->late[world->late_count++] = world->sent[i];
+        } else if (is_write(world->sent[i].kind)) {
+            lose_write(walk, &world->sent[i]);
         }
     }
 }
@@ -656,6 +671,17 @@ static void disconnect(random_walk *walk) {
         feed_news(walk, ZKL_EVENT_DISCONNECTED, ZKL_OK);
     }
     answer_all_sent(walk, ZKL_OUTCOME_UNKNOWN);
+}
+
+/* The server goes on, and has the session again: the connection breaks. */
+static void go_on(random_walk *walk) {
+    small_world *world = &walk->world;
+    seen.found_late += walk->request.lost.lingers ? 1U : 0U;
+    world->holds_back = false;
+    apply(world, &world->held_back);
+    if (world->connected) {
+        disconnect(walk);
+    }
 }
 
 static void feed_firing(random_walk *walk, bool deleted, bool fresh) {
@@ -727,6 +753,7 @@ static void expire(random_walk *walk) {
     small_world *world = &walk->world;
     delete_our_nodes(world);
     world->late_count = 0;
+    world->holds_back = false;
     world->watched_count = 0;
     world->watched_own[0] = '\0';
     world->lease_runs = false;
@@ -906,8 +933,10 @@ static void call_off_or_release(random_walk *walk) {
     }
 }
 
+/* No server stands still for longer than a request lingers. */
 static void end_pause(random_walk *walk) {
     walk->world.backing_off = false;
+    walk->world.holds_back = walk->world.holds_back && !walk->request.lost.lingers;
     feed_news(walk, ZKL_EVENT_BACKED_OFF, ZKL_OK);
 }
 
@@ -953,6 +982,8 @@ static void step(random_walk *walk) {
         other_copies_our_name(walk);
     } else if (dice < 78 && world->late_count > 0) {
         apply_oldest_late(world, true);
+    } else if (dice < 82 && world->holds_back) {
+        go_on(walk);
     } else if (dice < 84 && world->connected) {
         disconnect(walk);
     } else if (dice < 96 && !world->connected) {
@@ -973,6 +1004,8 @@ static void heal(random_walk *walk) {
             reconnect(walk);
         } else if (world->sent_count > 0) {
             serve(walk);
+        } else if (world->holds_back && walk->request.lost.lingers && chance(walk, 50)) {
+            go_on(walk);
         } else if (world->backing_off) {
             other_goes(walk); /* who waits for an empty resource pauses until it is */
             end_pause(walk);
@@ -1064,4 +1097,5 @@ TEST(random_walks_keep_the_rules_and_come_to_an_end) {
     EXPECT(seen.told > SEEDS / 1000);
     EXPECT(seen.releases_told > SEEDS / 500);
     EXPECT(seen.answers_after_a_denial > SEEDS / 10);
+    EXPECT(seen.found_late > SEEDS / 2000);
 }

@@ -204,6 +204,9 @@ void monitor_step(request_monitor *monitor, zkl_request *request, const zkl_even
                   zkl_actions *actions, const char *what) {
     monitor->steps++;
     note_event(monitor, event);
+    if (event->kind == ZKL_EVENT_DISCONNECTED && request->lost.lingers) {
+        monitor->outstanding &= ~bit(ZKL_ACTION_BACK_OFF); /* it is to look once it can */
+    }
     actions->count = ZKL_ACTIONS_MAX + 1;
     actions->overflowed = true; /* a step must replace what it finds */
     zkl_request_step(request, event, actions);

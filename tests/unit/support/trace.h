@@ -60,6 +60,8 @@ enum { TRACE_LINES_MAX = 40 };
 #define CREATE_LOST                                                                                \
     "start -> CREATE LIST", "disconnected -> ", "created UNKNOWN -> ", "listed UNKNOWN -> "
 #define RELEASED(me) ("released -> DELETE " me), "deleted OK -> END"
+/* It has lost a create, and lingers: a pause, and a last look. */
+#define LINGERED "backed_off -> SETTLE LIST", "settled OK -> ", "listed nobody -> END"
 
 /** Returns the czxid of a node in traces, which follows from its sequence. */
 int64_t trace_zxid(int32_t sequence);
