@@ -14,7 +14,7 @@
 /* ---- Information ---------------------------------------------------------------------------- */
 
 static bool is_leaving(const zkl_request_runner *runner) {
-    return runner->is_leaving && !runner->has_left;
+    return runner->request.stage >= ZKL_STAGE_LEAVING && !runner->has_left;
 }
 
 static size_t count_leaving(const zkl_session *session) {

@@ -19,9 +19,8 @@ typedef struct zkl_request_runner {
     int64_t pause_ends_ms;
     unsigned watched_bytes; /* what it may come to need for all of its watches */
     unsigned char back_offs;
-    bool blocker_is_ours;    /* the nearest that it waits for belongs to the same session */
-    bool is_leaving;         /* its origin counts it as leaving, or has done so */
-    bool has_left;           /* its owner has been told so, and its origin counts it no more */
+    bool blocker_is_ours; /* the nearest that it waits for belongs to the same session */
+    bool has_left;        /* its owner has been told so. Its origin counts it no more as leaving */
     bool others_are_awaited; /* others of its set are: what it holds counts for nothing yet */
     zkl_recorded_mark recorded;
     struct event_queue *queued; /* the events that arise in the step under way; NULL: none is */

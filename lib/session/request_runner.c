@@ -324,13 +324,6 @@ static void perform_action(zkl_request_runner *runner, const zkl_action *action,
     }
 }
 
-static void note_leaving(zkl_request_runner *runner) {
-    if (!runner->is_leaving && runner->request.stage >= ZKL_STAGE_LEAVING) {
-        runner->is_leaving = true;
-        runner->sender.options.origin->leaving++;
-    }
-}
-
 static void step(zkl_request_runner *runner, const zkl_event *event) {
     zkl_recorder *recorder = runner->sender.session->recorder;
     zkl_assert(recorder, runner->request.stage != ZKL_STAGE_ENDED);
@@ -345,11 +338,14 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
         zkl_recorder_begin_step(recorder, &recorded, zkl_session_now_ms(runner->sender.session),
                                 &runner->request, event);
     }
+    bool stays = runner->request.stage < ZKL_STAGE_LEAVING;
     zkl_request_step(&runner->request, event, &actions);
     if (recorder != NULL) {
         zkl_recorder_end_step(recorder, &runner->recorded, &actions);
     }
-    note_leaving(runner);
+    if (stays && runner->request.stage >= ZKL_STAGE_LEAVING) {
+        runner->sender.options.origin->leaving++;
+    }
     zkl_assert(recorder, !actions.overflowed); /* those that had room are in the record */
     for (size_t i = 0; i < actions.count; i++) {
         bool last = i + 1 == actions.count;

@@ -108,6 +108,7 @@ TEST(list_that_is_lost_is_lost_for_all_who_wait_for_the_next_one) {
     }
     EXPECT(stage->a.ended);
     EXPECT(stage->b.ended);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED); /* they linger */
     stage_hush(stage);
     stage_close(stage);
 }
