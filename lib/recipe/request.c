@@ -287,6 +287,7 @@ static void on_backed_off(zkl_request *request, const zkl_step *step) {
     (void)step;
     if (request->lost.lingers) {
         request->lost = (zkl_request_lost){ .twins = true };
+        request->session.settled = false; /* what was committed before the pause proves nothing */
     }
 }
 

@@ -356,7 +356,7 @@ CONVERSATION(name_inspected_before_a_committed_write_hides_no_late_node, exclusi
     "listed me9        -> INSPECT me9",
     "inspected others  -> SETTLE LIST",
     "settled OK        -> ",
-    "listed me9        -> END",
+    "listed me9        -> BACK_OFF",
 };
 
 CONVERSATION(inspected_name_of_an_earlier_connection_hides_no_late_node, exclusive) = {
