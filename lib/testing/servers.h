@@ -232,8 +232,9 @@ void zkl_server_take_late(zkl_server *server, zkl_server_session *session, zkl_c
 
 /* Whether the connection breaks with this request, and how. */
 bool zkl_server_draw_cut(zkl_server_session *session, zkl_call *call, zkl_cut *cut);
+/* Keeps the request from the leader for its `late_us`. Its connection has broken. */
 void zkl_server_hold_back(zkl_server *server, zkl_call *call);
-/* When it was held back for long enough. */
+/* Passes it on then, unless the client is back at this server. */
 void zkl_server_go_on(void *arg, zkl_message *message);
 /* Whether it breaks with the answer. */
 bool zkl_server_cuts_answer(zkl_server_session *session, const zkl_call *call);

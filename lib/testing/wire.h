@@ -38,7 +38,7 @@ zkl_wire *zkl_wire_connect(zkl_ensemble *ensemble, uint32_t server, zkl_call *co
 void zkl_wire_send(zkl_wire *wire, zkl_call *call);
 /** Gives a reference back: to a call that was not sent, or that has arrived. */
 void zkl_call_release(zkl_call *call);
-/* Releases each. */
+/** Gives back a reference to each of a list. */
 void zkl_calls_free(zkl_message *list);
 /** The client closes it: what it has sent arrives. */
 void zkl_wire_hang_up(zkl_wire *wire);
